@@ -1,0 +1,98 @@
+"""What a kernel *is*, apart from any device: its source for each kind of device, its work, its inputs and its reference.
+
+A module in `kernels/` makes `Kernel` values; a device builds and runs them; nothing here knows which.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.model import Variant, Work
+
+Array = NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a kernel's source may depend on: the kind of device and the widths of its registers.
+
+    `kind` is "cpu", "cuda" or "fake"; `architecture` "x86-64-v3", "aarch64", "sm_90a" …; `lanes` FP32 lanes of the
+    widest vector; `registers` the vector registers; `has_fma` whether one instruction multiplies and adds.
+    """
+
+    kind: str
+    architecture: str
+    lanes: int = 1
+    registers: int = 16
+    has_fma: bool = True
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one variant for one target, and what its machine code must contain.
+
+    `text` is LLVM IR for "cpu", CUDA C++ for "cuda"; `entry` the function in it. `block` is the number of elements that
+    a launch's size must be a multiple of. `expects` maps a class of instruction ("fma", "mul", "add", "store_nt",
+    "mma" …) to its exact number in the function; a device refuses machine code with another number. `threads` and
+    `grid` shape a CUDA launch (`grid` None: one block of threads for every `block` elements).
+    """
+
+    text: str
+    entry: str = "k"
+    block: int = 1
+    expects: Mapping[str, int] = field(default_factory=dict)
+    threads: int = 256
+    grid: int | None = None
+    shared_bytes: int = 0
+
+
+def written_arrays(arrays: Sequence[Array]) -> Sequence[Array]:
+    """The arrays that a kernel with one output wrote: the last one."""
+    return arrays[-1:]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One computation, with everything needed to build, check, count and time it.
+
+    Identity
+        `name` is unique within its `experiment`; `unit` is the arithmetic unit it uses, `level` the memory level that
+        the experiment is about, `measures` the ceilings it is a candidate for.
+    Code
+        `sources[kind](target, variant)` writes the code; a kind that is missing is unsupported there, for the reason in
+        `unsupported[kind]`. `variants(target)` is the family to search, best guess first.
+    Memory
+        `arrays` arrays of `dtype`, passed to the code in order (`in_place`: the only array is input and output).
+        `memory` says what buffers are wanted: "dram" (larger than the last cache, each line cold when it is met again),
+        "cache" (small enough for the first-level cache of each core, the code repeated `repeats` times in a launch) or
+        "none". `size(elements)` is the number of elements a launch handles when an array has room for `elements`.
+        `scalars` are two numbers handed to the code at run time, so that no compiler can fold them.
+    Counting and checking
+        `work(n)` counts one launch over n elements, all `repeats` included. `reference(arrays, launches)` computes in
+        float64 what `observe(arrays read back)` shows after that many launches over the whole arrays. `tolerance` is
+        the allowed |difference| / max(1, |reference|), 0 for exact, with its reason in `tolerance_reason`.
+    """
+
+    experiment: str
+    name: str
+    unit: str
+    level: str
+    work: Callable[[int], Work]
+    variants: Callable[[Target], Sequence[Variant]]
+    sources: Mapping[str, Callable[[Target, Variant], Source]]
+    reference: Callable[[Sequence[Array], int], Sequence[Array]]
+    observe: Callable[[Sequence[Array]], Sequence[Array]] = written_arrays
+    measures: tuple[str, ...] = ()
+    arrays: int = 2
+    in_place: bool = False
+    scalars: tuple[float, float] = (0.0, 0.0)
+    dtype: str = "float32"
+    memory: Literal["dram", "cache", "none"] = "dram"
+    size: Callable[[int], int] = lambda elements: elements
+    repeats: int = 1
+    tolerance: float = 0.0
+    tolerance_reason: str = "the result is exact in the type"
+    unsupported: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,179 @@
+"""The roofline model: ceilings out of measurements, and points under them.
+
+attainable = min(P, I · β), ridge = P / β (Williams, Waterman, Patterson, CACM 52 (4), 2009). Fractions are never
+clamped.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from roofline.model import (
+    BYTES_PER_SECOND,
+    FLOP_PER_SECOND,
+    SECONDS,
+    Ceiling,
+    Device,
+    Estimate,
+    Measurement,
+    Point,
+    Regime,
+    Work,
+)
+
+# A point counts as above its roof when even the low end of its interval passes the high end of the roof's by more than
+# this: the medians of a roof and of a kernel on it differ by about as much in one run.
+ABOVE_ROOF = 0.02
+
+
+class MissingCeiling(LookupError):
+    """A ceiling that a question needs is not among those of this roofline; the message names it and those there are."""
+
+
+def unit_of(resource: str) -> str:
+    """In what a ceiling is given: launches in seconds, memory levels in B/s, everything else in FLOP/s."""
+    if resource.startswith("launch"):
+        return SECONDS
+    if resource.split("_")[0] in ("dram", "l1", "l2", "l3", "shared"):
+        return BYTES_PER_SECOND
+    return FLOP_PER_SECOND
+
+
+def rate_of(measurement: Measurement, resource: str) -> Estimate:
+    """What a measurement says about one of the resources it is a candidate for."""
+    unit = unit_of(resource)
+    if unit == SECONDS:
+        return measurement.seconds
+    if unit == FLOP_PER_SECOND:
+        return measurement.flop_per_s
+    level = resource.split("_")[0]
+    return measurement.bytes_per_s(level)
+
+
+def ceiling_from(measurement: Measurement, resource: str, device: Device) -> Ceiling:
+    """The ceiling that one measurement alone would set."""
+    rate = rate_of(measurement, resource)
+    clock = measurement.samples.clock_hz
+    rated = device.nominal.get("clock")
+    at_rated = None
+    if clock and rated and unit_of(resource) == FLOP_PER_SECOND:
+        at_rated = rate.value * rated.rate / clock.median
+    return Ceiling(
+        resource=resource,
+        rate=rate.value,
+        low=rate.low,
+        high=rate.high,
+        unit=unit_of(resource),
+        kernel=measurement.key.kernel,
+        variant=measurement.variant,
+        clock_hz=clock.median if clock else None,
+        nominal=device.nominal.get(resource),
+        at_rated_clock=at_rated,
+        footprint_bytes=measurement.footprint_bytes,
+    )
+
+
+def ceilings_of(measurements: Iterable[Measurement], device: Device) -> dict[str, Ceiling]:
+    """The envelope: for each resource the best of the measurements that are candidates for it."""
+    best: dict[str, Ceiling] = {}
+    for measurement in measurements:
+        for resource in measurement.measures:
+            candidate = ceiling_from(measurement, resource, device)
+            if resource not in best or _better(candidate, best[resource]):
+                best[resource] = candidate
+    return best
+
+
+def _better(candidate: Ceiling, holder: Ceiling) -> bool:
+    return candidate.rate < holder.rate if candidate.unit == SECONDS else candidate.rate > holder.rate
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The ceilings of one device, and the questions one asks of them."""
+
+    ceilings: Mapping[str, Ceiling]
+
+    def ceiling(self, resource: str) -> Ceiling:
+        """The ceiling of a resource.
+
+        Raises:
+            MissingCeiling: it was not measured, nor read from anywhere.
+        """
+        try:
+            return self.ceilings[resource]
+        except KeyError:
+            known = ", ".join(sorted(self.ceilings)) or "none"
+            raise MissingCeiling(f"no ceiling {resource!r} (there are: {known}); measure it first") from None
+
+    def attainable(self, intensity: float, unit: str = "fp32", slope: str = "dram") -> tuple[Estimate, str]:
+        """min(P, I · β) in FLOP/s with its interval, and the resource that sets it (M2)."""
+        roof = self.ceiling(unit)
+        feed = self.ceiling(slope)
+        if intensity * feed.rate < roof.rate:
+            return Estimate(intensity * feed.rate, intensity * feed.low, intensity * feed.high), slope
+        return roof.estimate, unit
+
+    def ridge(self, unit: str = "fp32", slope: str = "dram") -> Estimate:
+        """P / β in FLOP per byte: memory-bound left of it, compute-bound right (M3)."""
+        return self.ceiling(unit).estimate.over(self.ceiling(slope).estimate)
+
+    def seconds(self, work: Work, level: str = "dram", overhead_s: float = 0.0) -> float:
+        """Time that the model gives `work`: max(FLOPs / P, bytes / β) + overhead (M1)."""
+        computing = work.flops / self.ceiling(work.unit).rate if work.flops else 0.0
+        moved = work.traffic[level].total
+        moving = moved / self.ceiling(work.slope(level)).rate if moved else 0.0
+        return max(computing, moving) + overhead_s
+
+    def place(self, measurement: Measurement, level: str = "dram") -> Point:
+        """Where a measurement lies, judged by the roof above its own point (M4), never clamped (M5).
+
+        Work without FLOPs is judged by its slope: bytes over time against β.
+
+        Raises:
+            MissingCeiling: the roof or the slope above it is not known.
+            ValueError: the work has neither FLOPs nor bytes.
+        """
+        work = measurement.work
+        intensity = work.intensity(level) if work.traffic[level].total else float("inf")
+        if not work.flops and not work.traffic[level].total:
+            raise ValueError(f"{measurement.key} computes and moves nothing: it has no point under a roofline")
+        if not work.flops:
+            return self._place_move(measurement, level)
+        if intensity == float("inf"):
+            attainable, bound_by = self.ceiling(work.unit).estimate, work.unit
+        else:
+            attainable, bound_by = self.attainable(intensity, work.unit, work.slope(level))
+        fraction = measurement.flop_per_s.over(attainable)
+        nearest = self._nearest(measurement, level)
+        return Point(
+            intensity=intensity,
+            flop_per_s=measurement.flop_per_s.value,
+            roof=attainable.value,
+            bound_by=bound_by,
+            fraction=fraction.value,
+            regime=self._regime(measurement, bound_by, fraction, level),
+            nearest=nearest,
+        )
+
+    def _place_move(self, measurement: Measurement, level: str) -> Point:
+        slope = measurement.work.slope(level)
+        fraction = measurement.bytes_per_s(level).over(self.ceiling(slope).estimate)
+        regime = self._regime(measurement, slope, fraction, level)
+        return Point(0.0, 0.0, 0.0, slope, fraction.value, regime, ((slope, fraction.value),))
+
+    def _nearest(self, measurement: Measurement, level: str) -> tuple[tuple[str, float], ...]:
+        """The slope and the roof of a measurement, each with the share of it that was used, nearest first."""
+        work = measurement.work
+        shares = {work.unit: measurement.flop_per_s.value / self.ceiling(work.unit).rate}
+        if work.traffic[level].total:
+            slope = work.slope(level)
+            shares[slope] = measurement.bytes_per_s(level).value / self.ceiling(slope).rate
+        return tuple(sorted(shares.items(), key=lambda pair: -pair[1]))
+
+    def _regime(self, measurement: Measurement, bound_by: str, fraction: Estimate, level: str) -> Regime:
+        if fraction.low > 1 + ABOVE_ROOF:
+            return "above-roof"
+        launch = self.ceilings.get("launch")
+        if launch and fraction.value < 0.5 and self.seconds(measurement.work, level) < launch.rate:
+            return "overhead"
+        return "memory" if unit_of(bound_by) == BYTES_PER_SECOND else "compute"
