@@ -1,8 +1,8 @@
 """FLOPs and bytes of the usual kernels, counted from the algorithm: inputs read once, outputs written once.
 
-An FMA is two FLOPs. Comparisons, integer and address arithmetic are none, but for the compare of a ReLU, which counts as
-one only to place its point. A special function (exp, rsqrt) counts as one FLOP although it runs on units with a lower
-roof of their own. The conventions are those of Williams, Waterman and Patterson, "Roofline", CACM 52 (4), 2009.
+An FMA is two FLOPs. Comparisons, integer and address arithmetic are none, but for the compare of a ReLU, which counts
+as one only to place its point. A special function (exp, rsqrt) counts as one FLOP although it runs on units with a
+lower roof of their own. The conventions are those of Williams, Waterman and Patterson, "Roofline", CACM 52 (4), 2009.
 """
 
 from roofline.model import Traffic, Work
@@ -28,7 +28,7 @@ def vecadd(elements: int) -> Work:
 
 
 def saxpy(elements: int) -> Work:
-    """y = a·x + y in FP32: 2 FLOPs for 12 bytes."""
+    """SAXPY, y = a·x + y in FP32: 2 FLOPs for 12 bytes."""
     return streaming(elements, 2.0, reads=2, writes=1)
 
 
@@ -43,7 +43,7 @@ def softmax(rows: int, columns: int) -> Work:
 
 
 def layer_norm(rows: int, columns: int) -> Work:
-    """Fused FP32 layer norm over each row: about 8 FLOPs an element for 8 bytes; the two parameter rows are left out."""
+    """Fused FP32 layer norm over each row: about 8 FLOPs an element for 8 bytes, parameter rows left out."""
     return streaming(rows * columns, 8.0, reads=1, writes=1)
 
 

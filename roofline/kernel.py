@@ -1,4 +1,4 @@
-"""What a kernel *is*, apart from any device: its source for each kind of device, its work, its inputs and its reference.
+"""What a kernel *is*, apart from any device: its source for each kind of device, its work, inputs and reference.
 
 A module in `kernels/` makes `Kernel` values; a device builds and runs them; nothing here knows which.
 """

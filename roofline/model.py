@@ -212,7 +212,7 @@ class Estimate:
     high: float
 
     def over(self, other: "Estimate | float") -> "Estimate":
-        """This divided by `other`, with the widest interval of the quotient (all values positive)."""
+        """The quotient with `other`, with its widest interval (all values positive)."""
         if not isinstance(other, Estimate):
             other = Estimate(other, other, other)
         high = self.high / other.low if other.low else float("inf")
@@ -220,7 +220,8 @@ class Estimate:
 
     def inverse(self, numerator: float) -> "Estimate":
         """`numerator` divided by this: work over time gives a rate, unbounded where the time may be 0."""
-        return Estimate(numerator / self.value, numerator / self.high, numerator / self.low if self.low else float("inf"))
+        high = numerator / self.low if self.low else float("inf")
+        return Estimate(numerator / self.value, numerator / self.high, high)
 
 
 @dataclass(frozen=True)

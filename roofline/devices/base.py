@@ -16,7 +16,7 @@ class DeviceUnavailable(Exception):
 
 
 class KernelUnsupported(Exception):
-    """This device cannot run this kernel; the message is the reason a person reads. The row becomes *absent*."""
+    """A kernel that this device cannot run; the message is the reason a person reads. The row becomes *absent*."""
 
 
 class WrongMachineCode(Exception):
@@ -149,7 +149,7 @@ class Backend(Protocol):
     """The ways to launch an empty kernel that this device has, of `roofline.kernels.launch.MODES`."""
 
     def time_launches(self, mode: str, launches: int) -> Timing:
-        """Launch an empty kernel `launches` times in one of the `launch_modes`, timed as whoever waits for it sees it."""
+        """Launch an empty kernel `launches` times in one of the `launch_modes`, timed as whoever waits sees it."""
         ...
 
     def count_launches(self, mode: str, launches: int) -> int:
