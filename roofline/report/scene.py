@@ -1,0 +1,233 @@
+"""What a roofline chart shows, decided without drawing: lines, points, ridges, limits, and what is left out and why."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from roofline.model import BYTES_PER_SECOND, FLOP_PER_SECOND, Absent, Ceiling, Estimate, Measurement, Point, RowKey
+from roofline.report import Report
+from roofline.report.experiments import dial_setting
+from roofline.report.text import shortened
+from roofline.units import percent
+
+# More lines than these have no room for their names beside one another.
+MOST_ROOFS = 18
+MOST_RIDGES = 6
+NAME_WIDTH = 60
+# Room around the outermost points, as factors: on the left for the names of the slopes.
+LEFT, RIGHT, BELOW, ABOVE = 12.0, 2.0, 1.6, 1.7
+LEAST_DECADES = 3.0
+EMPTY_LIMITS = (0.1, 1000.0)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A ceiling that is drawn: a slope (B/s) or a flat roof (FLOP/s). A primary one judges points."""
+
+    resource: str
+    rate: float
+    primary: bool
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point of the chart: `group` shares a marker and a colour, `named` ones carry their own name."""
+
+    name: str
+    group: str
+    intensity: float
+    flop_per_s: Estimate
+    judged_by: Sequence[str]
+    named: bool
+    above: str = ""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A ridge: where a slope meets a roof."""
+
+    name: str
+    intensity: float
+    flop_per_s: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything on the chart in data units, with limits that hold all of it, and the remarks below it."""
+
+    slopes: Sequence[Line]
+    roofs: Sequence[Line]
+    marks: Sequence[Mark]
+    corners: Sequence[Corner]
+    x_limits: tuple[float, float]
+    y_limits: tuple[float, float]
+    remarks: Sequence[str]
+
+
+def scene(report: Report) -> Scene:
+    """What is drawn of a report."""
+    marks, left_out = _marks(report)
+    judging = _judging(report, marks)
+    slopes = _slopes(report.ceilings, judging)
+    roofs, more_roofs = _roofs(report.ceilings, judging)
+    corners, more_corners = _corners(report, slopes, roofs)
+    x_limits = _limits([mark.intensity for mark in marks] + [corner.intensity for corner in corners])
+    return Scene(
+        slopes=slopes,
+        roofs=roofs,
+        marks=marks,
+        corners=corners,
+        x_limits=x_limits,
+        y_limits=_y_limits(marks, corners, slopes, roofs, x_limits),
+        remarks=[*_above(marks), *_not_drawn(left_out), *more_roofs, *more_corners, *_lacking(slopes, roofs)],
+    )
+
+
+def _marks(report: Report) -> tuple[list[Mark], list[tuple[str, str]]]:
+    """The points that can be drawn, and the name and reason of each that cannot."""
+    marks, left_out = [], []
+    for measurement in report.measurements:
+        point = report.points.get(measurement.key)
+        reason = _why_not(measurement, point)
+        if point and not reason:
+            marks.append(_mark(measurement, point))
+        else:
+            left_out.append((_name(measurement.key), reason))
+    left_out += [(_name(row.key), _why_absent(row)) for row in report.absent]
+    return marks, left_out
+
+
+def _why_absent(row: Absent) -> str:
+    return f"there is no figure ({row.status}: {shortened(row.reason, 200)})"
+
+
+def _name(key: RowKey) -> str:
+    """The kernel's name, with its experiment where the name does not begin with it."""
+    name = key.kernel if key.kernel.startswith(key.experiment) else f"{key.experiment}/{key.kernel}"
+    return shortened(name, NAME_WIDTH)
+
+
+def _why_not(measurement: Measurement, point: Point | None) -> str:
+    """Why a measurement has no place on log-log axes; empty where it has one."""
+    if not measurement.work.flops:
+        return "0 FLOP are done (intensity 0)"
+    if not point:
+        return "no ceiling above is known"
+    if math.isinf(point.intensity):
+        return "0 bytes are moved (infinite intensity)"
+    if set(measurement.measures) & set(measurement.work.slopes.values()):
+        return "their slope is drawn instead"
+    if not _drawable(point.intensity) or not _drawable(measurement.flop_per_s.value):
+        return "intensity or rate is no positive number"
+    return ""
+
+
+def _drawable(value: float) -> bool:
+    return math.isfinite(value) and value > 0
+
+
+def _mark(measurement: Measurement, point: Point) -> Mark:
+    setting = dial_setting(measurement.key.kernel) if measurement.key.experiment == "dial" else None
+    group = measurement.key.experiment
+    if setting and setting[1] != "plain":
+        group = f"dial, {setting[1]}"
+    above = f"{percent(point.fraction)} of {point.bound_by}" if point.regime == "above-roof" else ""
+    return Mark(
+        name=shortened(measurement.key.kernel, NAME_WIDTH),
+        group=shortened(group, NAME_WIDTH),
+        intensity=point.intensity,
+        flop_per_s=measurement.flop_per_s,
+        judged_by=(point.bound_by, *(name for name, _ in point.nearest)),
+        named=setting is None,
+        above=above,
+    )
+
+
+def _judging(report: Report, marks: Sequence[Mark]) -> set[str]:
+    """The ceilings that a drawn point or a ridge is judged by."""
+    names = {part for ridge in report.ridges for part in ridge.split("/")}
+    return names.union(*(mark.judged_by for mark in marks))
+
+
+def _slopes(ceilings: Mapping[str, Ceiling], judging: set[str]) -> list[Line]:
+    """The bandwidths that points use; of a memory level that none uses, the level's own."""
+    bandwidths = {name: c for name, c in ceilings.items() if c.unit == BYTES_PER_SECOND and _drawable(c.rate)}
+    used = {name for name in bandwidths if name in judging}
+    levels = {name.split("_")[0] for name in used}
+    idle = {name for name in bandwidths if "_" not in name and name not in levels}
+    shown = used | idle or set(bandwidths)
+    lines = [Line(name, ceiling.rate, name in used) for name, ceiling in bandwidths.items() if name in shown]
+    return sorted(lines, key=lambda line: -line.rate)
+
+
+def _roofs(ceilings: Mapping[str, Ceiling], judging: set[str]) -> tuple[list[Line], list[str]]:
+    """The compute ceilings, those that judge points first where there are too many, and a remark on the rest."""
+    lines = [
+        Line(name, ceiling.rate, name in judging)
+        for name, ceiling in ceilings.items()
+        if ceiling.unit == FLOP_PER_SECOND and _drawable(ceiling.rate)
+    ]
+    lines.sort(key=lambda line: (not line.primary, -line.rate))
+    rest = [line.resource for line in lines[MOST_ROOFS:]]
+    remarks = [f"roofs not drawn, for want of room: {', '.join(rest)}"] if rest else []
+    return sorted(lines[:MOST_ROOFS], key=lambda line: -line.rate), remarks
+
+
+def _corners(report: Report, slopes: Sequence[Line], roofs: Sequence[Line]) -> tuple[list[Corner], list[str]]:
+    """The ridges whose slope and roof are both drawn, leftmost first, and a remark on the rest."""
+    drawn, rates = {line.resource for line in slopes}, {line.resource: line.rate for line in roofs}
+    corners = []
+    for name, ridge in report.ridges.items():
+        unit, _, slope = name.partition("/")
+        if unit in rates and slope in drawn and _drawable(ridge.value):
+            corners.append(Corner(name, ridge.value, rates[unit]))
+    corners.sort(key=lambda corner: corner.intensity)
+    marked = {corner.name for corner in corners[:MOST_RIDGES]}
+    rest = [name for name in report.ridges if name not in marked]
+    return corners[:MOST_RIDGES], [f"ridges not marked: {', '.join(rest)}"] if rest else []
+
+
+def _limits(intensities: Sequence[float]) -> tuple[float, float]:
+    """From left of the least to right of the greatest, and no less than three decades."""
+    if not intensities:
+        return EMPTY_LIMITS
+    low, high = min(intensities) / LEFT, max(intensities) * RIGHT
+    return low, max(high, low * 10**LEAST_DECADES)
+
+
+def _y_limits(
+    marks: Sequence[Mark],
+    corners: Sequence[Corner],
+    slopes: Sequence[Line],
+    roofs: Sequence[Line],
+    x_limits: tuple[float, float],
+) -> tuple[float, float]:
+    """Around every roof, ridge and point with its interval, and low enough that the slopes show their names."""
+    values = [line.rate for line in roofs] + [corner.flop_per_s for corner in corners]
+    values += [bound for mark in marks for bound in (mark.flop_per_s.low, mark.flop_per_s.high) if _drawable(bound)]
+    values += [mark.flop_per_s.value for mark in marks]
+    values += [line.rate * x_limits[0] * 2 for line in slopes]
+    if not values:
+        return 1e9, 1e12
+    low, high = min(values) / BELOW, max(values) * ABOVE
+    return low, max(high, low * 10)
+
+
+def _above(marks: Iterable[Mark]) -> Iterator[str]:
+    found = [f"{mark.name} {mark.above}" for mark in marks if mark.above]
+    if found:
+        yield f"above its roof (ringed): {', '.join(found)}"
+
+
+def _not_drawn(left_out: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """One remark for each reason, with every name."""
+    for reason in dict.fromkeys(reason for _, reason in left_out):
+        names = [name for name, why in left_out if why == reason]
+        yield f"not drawn: {', '.join(names)} because {reason}"
+
+
+def _lacking(slopes: Sequence[Line], roofs: Sequence[Line]) -> Iterator[str]:
+    if not slopes:
+        yield "no bandwidth ceiling is known, so there is no slope"
+    if not roofs:
+        yield "no compute ceiling is known, so there is no roof"

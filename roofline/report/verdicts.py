@@ -1,0 +1,157 @@
+"""What a run says of itself: its ceilings, its claims, what is absent, and what lies above its roof."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from roofline.model import Absent, Ceiling, Claim, Device, Measurement, Point
+from roofline.report import Report
+from roofline.report.tables import Column, Style, Table
+from roofline.report.text import between, estimate, figure, listed, shortened, spread
+from roofline.units import percent, si
+
+OUTCOMES: Mapping[str, Style] = {
+    "refuted": "bad",
+    "inconclusive": "warn",
+    "confirmed": "good",
+    "not-applicable": "faint",
+}
+# Buffers count as larger than a cache from this many times its size on: below it a share of each pass stays cached.
+LARGER_THAN_CACHE = 4
+# Clocks that differ by less are the same clock read twice.
+SAME_CLOCK = 0.02
+
+
+def ceilings_table(report: Report) -> Table:
+    """The best that each resource did, who reached it, and how that compares with what the maker promises."""
+    return Table(
+        title="CEILINGS   the best of the kernels and variants that were searched",
+        columns=[
+            Column("resource", 20),
+            Column("best", 12, "right"),
+            Column("spread", 8, "right"),
+            Column("% of nominal", 15, "right"),
+            Column("reached by", 24),
+            Column("clock", 9, "right"),
+        ],
+        rows=[_ceiling_row(ceiling) for ceiling in report.ceilings.values()],
+        notes=list(_above_nominal(report.ceilings.values())),
+    )
+
+
+def _ceiling_row(ceiling: Ceiling) -> tuple[str, ...]:
+    reached = " ".join(filter(None, (shortened(ceiling.kernel, 48), ceiling.variant)))
+    if ceiling.source != "measured":
+        reached += f" ({ceiling.source})"
+    return (
+        ceiling.resource,
+        figure(ceiling.rate, ceiling.unit),
+        spread(ceiling.estimate),
+        percent(ceiling.rate / ceiling.nominal.rate) if ceiling.nominal else "nominal unknown",
+        reached,
+        si(ceiling.clock_hz, "Hz"),
+    )
+
+
+def _above_nominal(ceilings: Iterable[Ceiling]) -> Iterator[str]:
+    for ceiling in ceilings:
+        if ceiling.nominal and ceiling.unit != "s" and ceiling.rate > ceiling.nominal.rate:
+            at_rated = figure(ceiling.at_rated_clock, ceiling.unit)
+            yield (
+                f"{ceiling.resource} is above nominal ({figure(ceiling.nominal.rate, ceiling.unit)} = "
+                f"{ceiling.nominal.formula}, {ceiling.nominal.source}): scaled to the rated clock it is {at_rated}"
+            )
+
+
+def claims_table(report: Report) -> Table:
+    """Every claim: what was expected before the run and from where, what was measured, and the outcome."""
+    counts = Counter[str](claim.outcome for claim in report.claims)
+    summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES)
+    return Table(
+        title=f"CLAIMS   {summary}" if report.claims else "CLAIMS",
+        columns=[
+            Column("id", 6),
+            Column("outcome", 14),
+            Column("claim", 30),
+            Column("expected", 13),
+            Column("from", 14),
+            Column("measured", 13),
+        ],
+        rows=[_claim_row(claim) for claim in report.claims],
+        styles=OUTCOMES,
+    )
+
+
+def _claim_row(claim: Claim) -> tuple[str, ...]:
+    expected = claim.expected
+    unit = expected.unit if expected else ""
+    statement = f"{claim.statement} — {claim.reason}" if claim.reason else claim.statement
+    return (
+        claim.id,
+        claim.outcome,
+        statement,
+        between(expected.low, expected.high, unit) if expected else "-",
+        expected.source if expected else "-",
+        estimate(claim.measured, unit),
+    )
+
+
+def absent_table(absent: Sequence[Absent]) -> Table:
+    """Rows that were meant and have no figure, with the reason."""
+    return Table(
+        title="ABSENT   meant to be measured, and was not",
+        columns=[Column("row", 40), Column("status", 11), Column("reason", 45)],
+        rows=[(shortened(str(row.key), 118), row.status, row.reason) for row in absent],
+        styles={"error": "bad"},
+    )
+
+
+def above_roof_table(report: Report) -> Table:
+    """Points above their roof, each with what is likely to have caused it. They are findings, never clipped."""
+    rows = []
+    for measurement in report.measurements:
+        point = report.points.get(measurement.key)
+        if point and point.regime == "above-roof":
+            causes = "; ".join(likely_causes(measurement, point, report))
+            name = shortened(f"{measurement.key.experiment}/{measurement.key.kernel}", 64)
+            rows.append((name, percent(point.fraction), point.bound_by, causes))
+    return Table(
+        title="ABOVE THE ROOF   faster than the model allows: the count, the clock or the roof is wrong",
+        columns=[Column("kernel", 24), Column("of roof", 8, "right"), Column("roof", 16), Column("likely cause", 46)],
+        rows=rows,
+    )
+
+
+def likely_causes(measurement: Measurement, point: Point, report: Report) -> Sequence[str]:
+    """Why a point can lie above its roof, the causes that have evidence first; a wrong count is always possible."""
+    ceiling = report.ceilings.get(point.bound_by)
+    causes = [*_cached(measurement, report.device), *_faster_clock(measurement, ceiling, report.device)]
+    return [*causes, f"wrong count ({measurement.work.convention})"]
+
+
+def _cached(measurement: Measurement, device: Device) -> Iterator[str]:
+    cache, footprint = device.cache_bytes, measurement.footprint_bytes
+    if not cache or not footprint:
+        yield "cache-resident (footprint or cache size unknown)"
+    elif footprint < LARGER_THAN_CACHE * cache:
+        yield f"cache-resident (footprint {si(footprint, 'B')}, last cache {si(cache, 'B')})"
+
+
+def _faster_clock(measurement: Measurement, ceiling: Ceiling | None, device: Device) -> Iterator[str]:
+    clock = measurement.samples.clock_hz
+    rated = device.nominal.get("clock")
+    if not clock:
+        yield "clock above rated (clock unknown)"
+    elif not rated:
+        yield f"clock above rated ({si(clock.median, 'Hz')}, rated unknown)"
+    elif clock.median > rated.rate * (1 + SAME_CLOCK):
+        yield f"clock above rated ({si(clock.median, 'Hz')}, rated {si(rated.rate, 'Hz')})"
+    elif ceiling and ceiling.clock_hz and clock.median > ceiling.clock_hz * (1 + SAME_CLOCK):
+        yield f"clock above the roof's ({si(clock.median, 'Hz')}, then {si(ceiling.clock_hz, 'Hz')})"
+
+
+def flagged(measurements: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
+    """Each flag that a series of samples was given, with the kernels that have it."""
+    flags = sorted({flag for measurement in measurements for flag in measurement.samples.flags})
+    for flag in flags:
+        names = [shortened(m.key.kernel, 40) for m in measurements if flag in m.samples.flags]
+        yield flag, f"{len(names)} of {len(measurements)} rows: {listed(names)}"
