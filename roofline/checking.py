@@ -1,0 +1,59 @@
+"""Is the result right? Every variant is run on awkward sizes and compared with float64 before it is timed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roofline.devices.base import Backend, Binary, Launch
+from roofline.kernel import Array, Kernel
+
+# Sizes that no block, vector or warp divides, and one that all divide.
+AWKWARD = (1, 1023, 1025, 4096)
+
+
+class IncorrectResult(Exception):
+    """A kernel computed something else than its reference; names kernel, variant, size and the worst value."""
+
+
+def example_inputs(kernel: Kernel, n: int) -> list[Array]:
+    """Small integers, different in each array: every sum and product of them is exact in the kernels' types."""
+    values = np.arange(n)
+    return [((values * (array + 3) + array) % 17 - 8).astype(kernel.dtype) for array in range(kernel.arrays)]
+
+
+def check(backend: Backend, binary: Binary, sizes: Sequence[int] = AWKWARD, launches: int = 1) -> None:
+    """Run `binary` on each of `sizes` elements and compare with the kernel's reference.
+
+    Raises:
+        IncorrectResult: a value differs by more than the kernel's tolerance.
+    """
+    for n in sizes:
+        _check_size(backend, binary, n, launches)
+
+
+def _check_size(backend: Backend, binary: Binary, n: int, launches: int) -> None:
+    kernel = binary.kernel
+    arrays = example_inputs(kernel, n)
+    expected = kernel.reference([array.copy() for array in arrays], launches)
+    buffers = backend.bind(arrays)
+    try:
+        backend.run(Launch(binary, buffers, size=n, repeats=kernel.repeats), launches)
+        found = kernel.observe(backend.read_back(buffers))
+    finally:
+        backend.free(buffers)
+    for want, have in zip(expected, found, strict=True):
+        _compare(binary, n, np.asarray(want, np.float64), np.asarray(have, np.float64))
+
+
+def _compare(binary: Binary, n: int, want: NDArray[np.float64], have: NDArray[np.float64]) -> None:
+    error = np.abs(have - want) / np.maximum(1.0, np.abs(want))
+    wrong = ~(error <= binary.kernel.tolerance)
+    if not wrong.any():
+        return
+    worst = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
+    raise IncorrectResult(
+        f"{binary.kernel.experiment}/{binary.kernel.name}, variant {binary.variant.name}, n = {n}: "
+        f"{int(wrong.sum())} of {wrong.size} values are wrong; value {worst} is {have.flat[worst]!r} and should be "
+        f"{want.flat[worst]!r} (tolerance {binary.kernel.tolerance:g}: {binary.kernel.tolerance_reason})"
+    )

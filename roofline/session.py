@@ -1,0 +1,252 @@
+"""One run on one device: measures kernels, keeps what was measured, and answers what the ceilings are.
+
+Knows nothing of pytest. Everything measured stays here whatever happens next, so that an interrupted run can be saved.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from roofline.buffers import BufferPlan, plan
+from roofline.checking import check
+from roofline.claims import Known
+from roofline.counting import BYTES
+from roofline.devices.base import Backend, Binary, Buffers, KernelUnsupported, Launch
+from roofline.kernel import Kernel
+from roofline.kernels import every_kernel
+from roofline.kernels import launch as launching
+from roofline.model import (
+    Absent,
+    Ceiling,
+    Claim,
+    Environment,
+    Estimate,
+    Measurement,
+    Point,
+    RowKey,
+    Samples,
+)
+from roofline.rooflines import MissingCeiling, Roofline, ceilings_of
+from roofline.stats import interval
+from roofline.timing import DISTURBED, Budget, sample, sample_launches, search
+
+
+@dataclass
+class Session:
+    """The state of a run: a device, a time budget, and everything measured so far."""
+
+    backend: Backend
+    budget: Budget = field(default_factory=Budget)
+    probe_budget: Budget = field(default_factory=lambda: Budget(seconds=0.05))
+    baseline: Known | None = None
+    measurements: dict[RowKey, Measurement] = field(default_factory=dict)
+    probes: dict[RowKey, Measurement] = field(default_factory=dict)
+    absent: dict[RowKey, Absent] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+    current: str = ""
+
+    def __post_init__(self) -> None:
+        self.device = self.backend.device
+        self.environment: Environment = self.backend.environment()
+        self._plan: BufferPlan | None = None
+        self._arena: Buffers | None = None
+        self._small: dict[tuple[str, int], Buffers] = {}
+        self._built: dict[tuple[str, str], Sequence[Binary]] = {}
+
+    def measure(self, kernel: Kernel) -> Measurement:
+        """Build every variant, check each against the reference, find the fastest, time it and keep the row.
+
+        Raises:
+            KernelUnsupported: recorded as absent, with its reason.
+            Exception: whatever went wrong, recorded as absent with status "error".
+
+        """
+        return self._keep(self._key(kernel), lambda: self._measure(kernel, self.budget), kernel.name)
+
+    def measure_launches(self, mode: str) -> Measurement:
+        """Time empty launches in one of the modes of `roofline.kernels.launch` and keep the row."""
+        key = RowKey("launch", mode, size=1, unit="none", level="none", fill="none")
+        return self._keep(key, lambda: self._measure_launches(key, mode), mode)
+
+    def count_launches(self, mode: str) -> tuple[int, int]:
+        """Launches asked for and launches that really ran, by counting (C4)."""
+        return launching.COUNTED, self.backend.count_launches(mode, launching.COUNTED)
+
+    def _keep(self, key: RowKey, run: Callable[[], Measurement], name: str) -> Measurement:
+        self.current = f"{key.experiment}/{name}"
+        try:
+            measurement = run()
+        except KernelUnsupported as reason:
+            self.absent[key] = Absent(key, "unsupported", str(reason))
+            raise
+        except Exception as fault:
+            self.absent[key] = Absent(key, "error", f"{type(fault).__name__}: {fault}")
+            raise
+        self.measurements[key] = measurement
+        self.absent.pop(key, None)
+        return measurement
+
+    def _key(self, kernel: Kernel) -> RowKey:
+        try:
+            elements = self._room(kernel)
+        except Exception:  # noqa: BLE001 - the row is named all the same; measuring it raises this again
+            elements = 0
+        return RowKey(kernel.experiment, kernel.name, kernel.size(elements), kernel.unit, kernel.level)
+
+    def _room(self, kernel: Kernel) -> int:
+        """Elements that fit one array of the buffers this kernel wants."""
+        if kernel.memory == "dram":
+            return self.buffer_plan.array_bytes // BYTES[kernel.dtype]
+        return kernel.size(0)
+
+    @property
+    def buffer_plan(self) -> BufferPlan:
+        """The sizes of the DRAM buffers of this session.
+
+        Raises:
+            TooLittleMemory: they do not fit.
+
+        """
+        if self._plan is None:
+            self._plan = plan(self.device, self.backend.memory_limit())
+        return self._plan
+
+    def buffers(self, kernel: Kernel) -> Buffers:
+        """The arrays that `kernel` works on: the session's large ones, or small ones of its own."""
+        if kernel.memory == "dram":
+            return self._dram_buffers(kernel)
+        size = kernel.size(0)
+        if (kernel.dtype, size) not in self._small:
+            self._small[kernel.dtype, size] = self.backend.allocate(3, size, kernel.dtype, 1, "random")
+        return _first(self._small[kernel.dtype, size], kernel.arrays)
+
+    def _dram_buffers(self, kernel: Kernel) -> Buffers:
+        if self._arena is None:
+            elements = self.buffer_plan.array_bytes // BYTES[kernel.dtype]
+            self._arena = self.backend.allocate(
+                self.buffer_plan.arrays, elements, kernel.dtype, self.buffer_plan.placements, "random"
+            )
+        return _first(self._arena, kernel.arrays)
+
+    def binaries(self, kernel: Kernel) -> Sequence[Binary]:
+        """Every variant of a kernel, built and found correct, once a session."""
+        name = (kernel.experiment, kernel.name)
+        if name not in self._built:
+            variants = kernel.variants(self.backend.target)
+            if not variants:
+                raise KernelUnsupported(f"no variant of it fits the registers of {self.backend.target.architecture}")
+            built = self.backend.build(kernel, variants)
+            for binary in built:
+                check(self.backend, binary)
+            self._built[name] = built
+        return self._built[name]
+
+    def _measure(self, kernel: Kernel, budget: Budget) -> Measurement:
+        binaries = self.binaries(kernel)
+        buffers = self.buffers(kernel)
+        size = kernel.size(buffers.elements)
+        launches = {binary.variant.name: _launch(binary, buffers, size) for binary in binaries}
+        winner, searched = search(self.backend, launches, budget)
+        best = launches[winner]
+        samples = sample(self.backend, best, budget)
+        return Measurement(
+            key=self._key(kernel),
+            work=kernel.work(size),
+            variant=winner,
+            samples=samples,
+            seconds=interval(samples.seconds, placements=samples.placements),
+            measures=kernel.measures,
+            footprint_bytes=buffers.elements * buffers.itemsize * kernel.arrays,
+            math_mode="fused" if self.backend.target.has_fma else "separate multiply and add",
+            binary=best.binary.digest,
+            compile_s=sum(binary.build_s for binary in binaries),
+            searched=searched,
+        )
+
+    def _measure_launches(self, key: RowKey, mode: str) -> Measurement:
+        if mode not in self.backend.launch_modes:
+            raise KernelUnsupported(f"a {self.device.kind} device has no such way to launch")
+        samples: Samples = sample_launches(self.backend, mode, self.budget)
+        return Measurement(
+            key=key,
+            work=launching.work(1),
+            variant="empty",
+            samples=samples,
+            seconds=interval(samples.seconds),
+            measures=(mode,),
+        )
+
+    def ceilings(self) -> dict[str, Ceiling]:
+        """What was measured in this session, and for what was not, what a quick probe found."""
+        probed = {
+            resource: replace(ceiling, source="probe")
+            for resource, ceiling in ceilings_of(self.probes.values(), self.device).items()
+        }
+        return probed | ceilings_of(self.measurements.values(), self.device)
+
+    def roofline(self) -> Roofline:
+        """The roofline of what is known so far."""
+        return Roofline(self.ceilings())
+
+    def ensure(self, resources: Iterable[str]) -> list[str]:
+        """Probe the ceilings that nothing in this session has measured; returns those that were probed now."""
+        known = self.ceilings()
+        missing = [resource for resource in dict.fromkeys(resources) if resource not in known]
+        for resource in missing:
+            for kernel in every_kernel():
+                if resource in kernel.measures and runs_on(kernel, self.device.kind):
+                    self._probe(kernel)
+        return missing
+
+    def _probe(self, kernel: Kernel) -> None:
+        key = self._key(kernel)
+        if key not in self.probes and key not in self.measurements:
+            self.current = f"quick probe of {kernel.experiment}/{kernel.name}"
+            self.probes[key] = self._measure(kernel, self.probe_budget)
+
+    def points(self) -> dict[RowKey, Point]:
+        """Every measurement that has a roof above it, placed."""
+        roofline = self.roofline()
+        placed = {}
+        for key, measurement in self.measurements.items():
+            try:
+                placed[key] = roofline.place(measurement)
+            except (MissingCeiling, ValueError):
+                continue
+        return placed
+
+    def ridges(self) -> dict[str, Estimate]:
+        """Ridge points by "unit/slope": of each pair that judges some measurement, and of each such unit with DRAM."""
+        ceilings = self.ceilings()
+        judged = [m for m in self.measurements.values() if m.key.level == "dram" and m.work.slope() not in m.measures]
+        pairs = {(m.work.unit, m.work.slope()) for m in judged}
+        pairs |= {(unit, "dram") for unit, _ in pairs}
+        roofline = Roofline(ceilings)
+        return {
+            f"{unit}/{slope}": roofline.ridge(unit, slope)
+            for unit, slope in sorted(pairs)
+            if unit in ceilings and slope in ceilings
+        }
+
+    def close(self) -> None:
+        """Give everything back to the device."""
+        self.backend.close()
+
+
+def runs_on(kernel: Kernel, kind: str) -> bool:
+    """Whether a kernel has code for this kind of device. The fake device stands in for a CPU."""
+    return ("cpu" if kind == "fake" else kind) in kernel.sources
+
+
+def disturbance(measurements: Iterable[Measurement]) -> str:
+    """What others did to the machine while these were measured, empty if nothing that matters."""
+    shares = [m.samples.disturbed for m in measurements if m.samples.disturbed is not None]
+    worst = max(shares, default=0.0)
+    return f"others used {worst:.0%} of the machine meanwhile" if worst > DISTURBED else ""
+
+
+def _first(buffers: Buffers, arrays: int) -> Buffers:
+    return replace(buffers, handles=[handles[:arrays] for handles in buffers.handles])
+
+
+def _launch(binary: Binary, buffers: Buffers, size: int) -> Launch:
+    return Launch(binary, buffers, size, windows=max(1, buffers.elements // size), repeats=binary.kernel.repeats)
