@@ -1,0 +1,113 @@
+"""Options, markers and what is refused before anything runs."""
+
+import argparse
+import contextlib
+import re
+from collections.abc import Generator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roofline.baseline import check_name, default_name
+from roofline.devices.choose import SELECTORS
+from roofline.plugin.run import DEFAULT_STORAGE, Run
+from roofline.report import chart
+
+PYTEST_BENCHMARK = "benchmark"  # the name of its entry point
+
+MARKERS = (
+    "bench: measures the device (an experiment, or a claim about what was measured)",
+    "correctness: checks kernels, library and plugin; needs no quiet machine",
+    "full: a long experiment, left out unless the -m expression asks for it",
+    "predicts(prediction): what this test expects, known before anything is measured",
+)
+
+DEVICE_OPTION: dict[str, Any] = {
+    "dest": "roofline_device",
+    "metavar": "DEVICE",
+    "default": "auto",
+    "help": f"the device to measure: {SELECTORS} (default: auto)",
+}
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Load pytest-benchmark, make its --benchmark-save usable bare, and add our own options."""
+    if not pluginmanager.has_plugin(PYTEST_BENCHMARK) and not pluginmanager.is_blocked(PYTEST_BENCHMARK):
+        import pytest_benchmark.plugin
+
+        pluginmanager.register(pytest_benchmark.plugin, PYTEST_BENCHMARK)
+    _make_save_name_optional(parser)
+    group = parser.getgroup("roofline", "roofline: measure this device and judge what is measured")
+    group.addoption("--roofline-device", **DEVICE_OPTION)
+    group.addoption("--roofline-chart", metavar="FILE", type=Path, help="draw the measured roofline (.svg, .png, .pdf)")
+    group.addoption("--roofline-budget", metavar="SECONDS", type=_positive, help="time to spend on each measurement")
+    group.addoption(
+        "--roofline-timeout", metavar="SECONDS", type=_positive, default=120.0, help="end a test that hangs this long"
+    )
+    group.addoption("--roofline-report-only", action="store_true", help="show what claims come to; never fail on it")
+    group.addoption("--roofline-fake", metavar="FILE", type=Path, help="the truth of --device fake, as JSON")
+    parser.addini("roofline_baselines", "folder of stored baselines, relative to the rootdir", default="")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
+    """Offer `--device` too, unless a conftest has an option of that name: then it stays theirs."""
+    result = yield
+    with contextlib.suppress(ValueError, argparse.ArgumentError):
+        parser.getgroup("roofline").addoption("--device", **DEVICE_OPTION)
+    return result
+
+
+def _make_save_name_optional(parser: pytest.Parser) -> None:
+    """`--benchmark-save` alone names the file after the day; pytest-benchmark itself demands a NAME."""
+    for action in parser.optparser._actions:
+        if "--benchmark-save" in action.option_strings:
+            action.nargs = "?"
+            action.const = default_name(date.today())
+            action.type = _save_name
+
+
+def _save_name(value: str) -> str:
+    try:
+        return check_name(value)
+    except ValueError as wrong:
+        raise argparse.ArgumentTypeError(str(wrong)) from None
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: give seconds, greater than 0")
+    return value
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers, refuse what cannot work, and register the state of this run."""
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
+    folder = config.getini("roofline_baselines")
+    if folder and getattr(config.option, "benchmark_storage", None) == DEFAULT_STORAGE:
+        config.option.benchmark_storage = f"file://{config.rootpath / folder}"
+    _refuse_xdist(config)
+    _refuse_chart(config.option.roofline_chart)
+    config.pluginmanager.register(Run(config), "roofline-run")
+
+
+def _refuse_chart(target: Path | None) -> None:
+    try:
+        if target:
+            chart.check(target)
+    except (ValueError, chart.ChartUnavailable) as wrong:
+        raise pytest.UsageError(f"--roofline-chart: {wrong}") from None
+
+
+def _refuse_xdist(config: pytest.Config) -> None:
+    spread = getattr(config.option, "numprocesses", None) or getattr(config.option, "dist", "no") != "no"
+    if spread and re.search(r"(?<!not )\bbench\b", config.option.markexpr):
+        raise pytest.UsageError("benchmarks need the device to themselves and cannot run under xdist: add -n 0")

@@ -1,0 +1,49 @@
+"""Saving: our rows become a record in the device's own folder, everybody else's go where they always went."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from roofline.baseline import Store, StoreError
+from roofline.model import Device
+from roofline.record import Run, assemble
+
+
+class RecordStorage:
+    """Stands before pytest-benchmark's storage and answers for it in all but saving."""
+
+    def __init__(
+        self, theirs: Any, store: Store, device: Device, outcome: Callable[[], Run], say: Callable[[str], None]
+    ) -> None:
+        self.theirs = theirs
+        self.store = store
+        self.device = device
+        self.outcome = outcome
+        self.say = say
+        self.saved: Path | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.theirs, name)
+
+    def save(self, output_json: dict[str, Any], save: str) -> None:
+        """Save our rows as a record and hand the rest on."""
+        ours = [row for row in output_json["benchmarks"] if is_row(row)]
+        others = [row for row in output_json["benchmarks"] if not is_row(row)]
+        if others:
+            self.theirs.save({**output_json, "benchmarks": others}, save)
+        if ours:
+            self.saved = self._store(assemble({**output_json, "benchmarks": ours}, self.outcome()), save)
+
+    def _store(self, record: dict[str, Any], name: str) -> Path:
+        try:
+            return self.store.save(record, self.device, name)
+        except StoreError as fault:
+            saved = Store(Path(tempfile.mkdtemp(prefix="roofline-"))).save(record, self.device, name)
+            self.say(f"roofline: {fault}; saved as {saved} instead")
+            return saved
+
+
+def is_row(row: dict[str, Any]) -> bool:
+    """Whether a benchmark of pytest-benchmark's JSON is one of ours."""
+    return "experiment" in row["extra_info"] and "samples_s" in row["extra_info"]
