@@ -5,6 +5,7 @@ Knows nothing of pytest. Everything measured stays here whatever happens next, s
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from roofline.buffers import BufferPlan, plan
 from roofline.checking import check
@@ -46,7 +47,9 @@ class Session:
 
     def __post_init__(self) -> None:
         self.device = self.backend.device
-        self.environment: Environment = self.backend.environment()
+        now = self.backend.environment()
+        today = datetime.now(UTC).date().isoformat()
+        self.environment: Environment = replace(now, facts={**now.facts, "date": today})
         self._plan: BufferPlan | None = None
         self._arena: Buffers | None = None
         self._small: dict[tuple[str, int], Buffers] = {}

@@ -95,8 +95,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if folder and getattr(config.option, "benchmark_storage", None) == DEFAULT_STORAGE:
         config.option.benchmark_storage = f"file://{config.rootpath / folder}"
     _refuse_xdist(config)
+    _refuse_lone_path(config, "--roofline-chart", config.option.roofline_chart)
+    _refuse_lone_path(config, "--roofline-fake", config.option.roofline_fake)
     _refuse_chart(config.option.roofline_chart)
     config.pluginmanager.register(Run(config), "roofline-run")
+
+
+def _refuse_lone_path(config: pytest.Config, option: str, path: Path | None) -> None:
+    """Before it knows our options pytest takes any argument that exists for a place of tests, and its root from it."""
+    if path and path.exists() and option in config.invocation_params.args:
+        raise pytest.UsageError(
+            f"{option} {path}: the file exists, so pytest would collect there: write {option}={path}"
+        )
 
 
 def _refuse_chart(target: Path | None) -> None:

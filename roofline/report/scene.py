@@ -156,8 +156,14 @@ def _slopes(ceilings: Mapping[str, Ceiling], judging: set[str]) -> list[Line]:
     levels = {name.split("_")[0] for name in used}
     idle = {name for name in bandwidths if "_" not in name and name not in levels}
     shown = used | idle or set(bandwidths)
+    shown -= {level for level in levels if any(_same_line(ceilings, level, name) for name in shown)}
     lines = [Line(name, ceiling.rate, name in used) for name, ceiling in bandwidths.items() if name in shown]
     return sorted(lines, key=lambda line: -line.rate)
+
+
+def _same_line(ceilings: Mapping[str, Ceiling], level: str, name: str) -> bool:
+    """Whether a level's own ceiling is that of one of its mixes under another name ("dram" and "dram_update")."""
+    return level in ceilings and name.startswith(f"{level}_") and ceilings[name].rate == ceilings[level].rate
 
 
 def _roofs(ceilings: Mapping[str, Ceiling], judging: set[str]) -> tuple[list[Line], list[str]]:
@@ -183,7 +189,8 @@ def _corners(report: Report, slopes: Sequence[Line], roofs: Sequence[Line]) -> t
             corners.append(Corner(name, ridge.value, rates[unit]))
     corners.sort(key=lambda corner: corner.intensity)
     marked = {corner.name for corner in corners[:MOST_RIDGES]}
-    rest = [name for name in report.ridges if name not in marked]
+    twins = {name for name in report.ridges if name.partition("/")[2] not in drawn}
+    rest = [name for name in report.ridges if name not in marked | twins]
     return corners[:MOST_RIDGES], [f"ridges not marked: {', '.join(rest)}"] if rest else []
 
 

@@ -124,8 +124,16 @@ def above_roof_table(report: Report) -> Table:
 def likely_causes(measurement: Measurement, point: Point, report: Report) -> Sequence[str]:
     """Why a point can lie above its roof, the causes that have evidence first; a wrong count is always possible."""
     ceiling = report.ceilings.get(point.bound_by)
-    causes = [*_cached(measurement, report.device), *_faster_clock(measurement, ceiling, report.device)]
+    causes = [*_disturbed(measurement, ceiling, report), *_cached(measurement, report.device)]
+    causes += _faster_clock(measurement, ceiling, report.device)
     return [*causes, f"wrong count ({measurement.work.convention})"]
+
+
+def _disturbed(measurement: Measurement, ceiling: Ceiling | None, report: Report) -> Iterator[str]:
+    if ceiling and any(m.samples.flags for m in report.measurements if m.key.kernel == ceiling.kernel):
+        yield f"the roof is too low: {ceiling.kernel} was disturbed or drifted while it was measured"
+    elif measurement.samples.flags:
+        yield f"not steady while it was measured ({', '.join(measurement.samples.flags)})"
 
 
 def _cached(measurement: Measurement, device: Device) -> Iterator[str]:

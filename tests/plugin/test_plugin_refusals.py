@@ -54,14 +54,20 @@ def test_too_little_memory_is_refused_with_what_is_needed(pytester):
     """C37: DRAM figures from buffers that fit the cache would be a lie."""
     truth = pytester.path / "truth.json"
     truth.write_text(json.dumps({"memory_bytes": 10_000_000, "cache_bytes": 64 << 20}))
-    said = refused(pytester, "--device", "fake", "--roofline-fake", str(truth))
+    said = refused(pytester, "--device", "fake", f"--roofline-fake={truth}")
     assert "only 0.01 GB may be used" in said
 
 
 def test_a_truth_that_is_none_is_refused_by_key_and_value(pytester):
     truth = pytester.path / "truth.json"
     truth.write_text(json.dumps({"ceilngs": {}}))
-    assert "unknown key ceilngs" in refused(pytester, "--device", "fake", "--roofline-fake", str(truth))
+    assert "unknown key ceilngs" in refused(pytester, "--device", "fake", f"--roofline-fake={truth}")
+
+
+def test_a_chart_that_exists_needs_an_equals_sign(pytester):
+    """Pytest would take the lone path for a place to collect tests from, and move its root there."""
+    (pytester.path / "roof.svg").touch()
+    assert "write --roofline-chart=roof.svg" in refused(pytester, "--device", "fake", "--roofline-chart", "roof.svg")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"benchmarks": []}'])

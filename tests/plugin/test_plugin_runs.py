@@ -18,7 +18,7 @@ def run(pytester):
         if truth is not None:
             path = pytester.path / "truth.json"
             path.write_text(json.dumps(truth))
-            told = ["--roofline-fake", str(path)]
+            told = [f"--roofline-fake={path}"]
         return pytester.runpytest_inprocess(
             *SUITE, *told, f"--benchmark-storage=file://{pytester.path}/store", *arguments
         )
@@ -202,7 +202,7 @@ def test_a_hang_is_ended_and_what_was_measured_is_kept(pytester, stored):
     truth.write_text(json.dumps({"faults": {"hang_kernels": "update-inplace", "hang": "native"}}))
     storage = f"--benchmark-storage=file://{pytester.path}/store"
     result = pytester.runpytest_subprocess(
-        *SUITE, "--roofline-fake", str(truth), storage, "--benchmark-save=hung", "--roofline-timeout", "2", "-k", "dram"
+        *SUITE, f"--roofline-fake={truth}", storage, "--benchmark-save=hung", "--roofline-timeout", "2", "-k", "dram"
     )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*dram/update-inplace hung: it did not end within 2 s*", "*marked incomplete*"])
