@@ -3,11 +3,14 @@
 Without a stored baseline there is nothing to hold them against, and these tests are left out.
 """
 
+from dataclasses import replace
+
 import pytest
 from roofline.kernels import chains, dial, dram
 from roofline.kernels.launch import MODES
 
 from roofline.claims import Prediction
+from roofline.model import SECONDS
 from roofline.rooflines import unit_of
 
 pytestmark = pytest.mark.bench
@@ -19,46 +22,53 @@ RIDGES = sorted({f"fp32/{slope}" for slope in dial.SLOPES.values()} | {"fp32/dra
 
 # What two runs of one card differ by beyond the spread that each reports of itself: the clock of an arithmetic roof is
 # steady, memory follows where the arrays happen to lie, a launch follows what else the host does.
-TOLERANCE = {"dram": 0.05, "launch": 0.25}
+SLACK = {"dram": 0.05, "launch": 0.25}
+# A guest shares its memory with neighbours that it cannot see: 1.7 times within minutes was seen (docs/method.md).
+SLACK_OF_A_GUEST = {"dram": 0.4, "launch": 0.5}
 
 
-def tolerance(resource):
-    """The slack for a kind of resource."""
-    return TOLERANCE.get(resource.split("_")[0], 0.02)
+def slack(baseline, resource):
+    """What a kind of resource may differ by from a baseline, beyond the baseline's own interval."""
+    kind = resource.split("_")[0]
+    shared = SLACK_OF_A_GUEST if baseline.state("virtualised") else {}
+    return shared.get(kind, SLACK.get(kind, 0.02))
 
 
-def held(resource):
-    """The prediction that a ceiling is what the baseline has."""
+def no_worse(resource):
+    """The prediction that a ceiling is no worse than the baseline has it: rates no lower, latencies no longer."""
 
     def stored(baseline):
         ceiling = baseline.ceiling(resource)
-        return ceiling.estimate if ceiling else None
+        if ceiling is None:
+            return None
+        known = ceiling.estimate
+        return replace(known, low=0.0) if ceiling.unit == SECONDS else replace(known, high=float("inf"))
 
     return Prediction(
         "M12",
-        f"{resource} is what this model's baseline has",
+        f"{resource} is no worse than in this model's baseline",
         unit=unit_of(resource),
         figure=stored,
-        tolerance=tolerance(resource),
+        tolerance=lambda baseline: slack(baseline, resource),
     )
 
 
 def turned(name):
-    """The prediction that a ridge is what the baseline has."""
-    slack = tolerance("dram") + tolerance("fp32")
+    """The prediction that a ridge is where the baseline has it."""
+    unit, _, slope = name.partition("/")
     return Prediction(
         "A4",
         f"ridge {name} is where this model's baseline has it",
         unit="FLOP/B",
         figure=lambda baseline: baseline.ridge(name),
-        tolerance=slack,
+        tolerance=lambda baseline: slack(baseline, unit) + slack(baseline, slope),
     )
 
 
 @pytest.mark.parametrize(
-    "resource", [pytest.param(r, marks=pytest.mark.predicts(held(r)), id=r) for r in (*RESOURCES, *MODES)]
+    "resource", [pytest.param(r, marks=pytest.mark.predicts(no_worse(r)), id=r) for r in (*RESOURCES, *MODES)]
 )
-def test_ceiling_is_what_the_baseline_has(claim, resource, roofline_session):
+def test_ceiling_is_no_worse_than_the_baseline(claim, resource, roofline_session):
     """M12: a measured ceiling holds for the card, so another run finds it again."""
     ceiling = roofline_session.ceilings().get(resource)
     rows = [row for row in roofline_session.measurements.values() if resource in row.measures]

@@ -28,6 +28,10 @@ class Known(Protocol):
         """A stored ridge point, by name ("fp32/dram")."""
         ...
 
+    def state(self, name: str) -> str | float | bool | None:
+        """A value of the environment's state when it was recorded, None where it is unknown."""
+        ...
+
 
 @dataclass(frozen=True)
 class NotApplicable:
@@ -43,15 +47,16 @@ Expected = Expectation | NotApplicable
 class Prediction:
     """A claim of the chapter with a way to what it expects of a device.
 
-    `figure` reads the expected figure from a baseline and `tolerance` widens the interval that the baseline itself
-    reports; `family` knows it from the kind of device; `formula` from the model. The first that answers counts.
+    `figure` reads the expected figure from a baseline and `tolerance` (of that baseline) widens the interval that the
+    baseline itself reports; `family` knows it from the kind of device; `formula` from the model. The first that answers
+    counts.
     """
 
     id: str
     statement: str
     unit: str = ""
     figure: Callable[[Known], Estimate | None] | None = None
-    tolerance: float = 0.1
+    tolerance: Callable[[Known], float] = lambda _: 0.1
     family: Callable[[Device], Expected | None] | None = None
     formula: Callable[[Device], Expected] | None = None
 
@@ -60,7 +65,7 @@ class Prediction:
         if self.figure and baseline:
             stored = self.figure(baseline)
             if stored:
-                slack = self.tolerance
+                slack = self.tolerance(baseline)
                 return Expectation(
                     stored.low * (1 - slack),
                     stored.high * (1 + slack),

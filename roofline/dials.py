@@ -1,12 +1,12 @@
 """What the rows of an intensity dial say together: is it flat, where does it turn, how near is each to its roof."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from math import exp, log
 from statistics import median
 
-from roofline.model import BYTES_PER_SECOND, Estimate, Measurement
-from roofline.rooflines import Roofline, unit_of
+from roofline.model import Estimate, Measurement
+from roofline.rooflines import Roofline
 
 Dial = list[Measurement]
 
@@ -20,8 +20,14 @@ def dials(rows: Iterable[Measurement]) -> dict[str, Dial]:
 
 
 def bandwidth_spread(dial: Dial, ridge: float) -> Estimate | None:
-    """Greatest over least B/s among the points left of half the ridge; None with fewer than two (A2)."""
-    left = [row.bytes_per_s() for row in dial if row.work.intensity() <= ridge / 2]
+    """Greatest over least bandwidth among the points left of half the ridge; None with fewer than two (A2).
+
+    Where every one of them was measured beside the kernel that set the slope, their shares of it are compared: a slope
+    that drifts while the dial turns is not what the claim is about.
+    """
+    points = [row for row in dial if row.work.intensity() <= ridge / 2]
+    shares = [row.beside for row in points if row.beside]
+    left = shares if len(shares) == len(points) else [row.bytes_per_s() for row in points]
     if len(left) < 2:
         return None
     most, least = max(left, key=lambda rate: rate.value), min(left, key=lambda rate: rate.value)
@@ -34,13 +40,14 @@ def plateau(dial: Dial, ridge: float, roof: Estimate) -> Estimate | None:
     return min(right, key=lambda rate: rate.value).over(roof) if right else None
 
 
-def knee(dial: Dial) -> float | None:
+def knee(dial: Dial, bandwidth: float) -> float | None:
     """The intensity where the dial turns, from its times alone: half of that at which time is twice the flat time.
 
     With T(I) = max(T0, I · c) the time doubles at twice the ridge, however soft the knee itself is. Between points it
-    is interpolated on log-log axes. None when the time never doubles.
+    is interpolated on log-log axes. Rows measured beside the slope count by their share of `bandwidth`, which takes its
+    drift out. None when the time never doubles.
     """
-    per_byte = [(row.work.intensity(), row.seconds.value / row.work.traffic["dram"].total) for row in dial]
+    per_byte = [(row.work.intensity(), _seconds_per_byte(row, bandwidth)) for row in dial]
     flat = median(seconds for _, seconds in per_byte[:3])
     for (left, before), (right, after) in pairwise(per_byte):
         if before < 2 * flat <= after:
@@ -49,40 +56,11 @@ def knee(dial: Dial) -> float | None:
     return None
 
 
-def worst_fraction(dial: Dial, roofline: Roofline, feeds: Sequence[Measurement]) -> tuple[Estimate, Measurement]:
-    """The point that is furthest below min(P, I · β), as a share of it, and which it is (M2).
+def _seconds_per_byte(row: Measurement, bandwidth: float) -> float:
+    return 1 / (row.beside.value * bandwidth if row.beside else row.bytes_per_s().value)
 
-    Left of the ridge the share is taken placement by placement against the row that measured the slope (one of
-    `feeds`), since both ran on the same allocations.
-    """
-    shares = [(_fraction(row, roofline, feeds), row) for row in dial]
+
+def worst_fraction(dial: Dial, roofline: Roofline) -> tuple[Estimate, Measurement]:
+    """The point that is furthest below min(P, I · β), as a share of it, and which it is (M2)."""
+    shares = [(roofline.share(row)[2], row) for row in dial]
     return min(shares, key=lambda pair: pair[0].value)
-
-
-def _fraction(row: Measurement, roofline: Roofline, feeds: Sequence[Measurement]) -> Estimate:
-    slope = row.work.slope()
-    roof, bound_by = roofline.attainable(row.work.intensity(), row.work.unit, slope)
-    feed = next((feed for feed in feeds if slope in feed.measures), None)
-    if unit_of(bound_by) == BYTES_PER_SECOND and feed:
-        paired = paired_rates(row, feed)
-        if paired:
-            return paired
-    return row.flop_per_s.over(roof)
-
-
-def paired_rates(row: Measurement, other: Measurement) -> Estimate | None:
-    """B/s of one row over another's, placement by placement; None unless both ran on the same several placements."""
-    ours, theirs = _by_placement(row), _by_placement(other)
-    if len(ours) < 2 or ours.keys() != theirs.keys():
-        return None
-    scale = row.work.traffic["dram"].total / other.work.traffic["dram"].total
-    ratios = sorted(scale * theirs[placement] / ours[placement] for placement in ours)
-    return Estimate(median(ratios), ratios[0], ratios[-1])
-
-
-def _by_placement(row: Measurement) -> dict[int, float]:
-    samples = row.samples
-    return {
-        placement: median(s for s, p in zip(samples.seconds, samples.placements, strict=True) if p == placement)
-        for placement in set(samples.placements)
-    }

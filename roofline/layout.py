@@ -113,6 +113,7 @@ class Row:
     binary: str = ""
     compile_s: float = 0.0
     searched: Mapping[str, float] = field(default_factory=dict)
+    beside: Estimate | None = None
 
     @property
     def key(self) -> RowKey:
@@ -221,6 +222,7 @@ def row_of(measurement: Measurement, point: Point | None) -> Row:
         binary=measurement.binary,
         compile_s=measurement.compile_s,
         searched=measurement.searched,
+        beside=measurement.beside,
     )
 
 
@@ -264,6 +266,7 @@ def measurement_of(row: Row) -> Measurement:
         binary=row.binary,
         compile_s=row.compile_s,
         searched=row.searched,
+        beside=row.beside,
     )
 
 

@@ -228,8 +228,9 @@ class Estimate:
 class Measurement:
     """One row: a kernel's best variant, timed. `seconds` is the time of one launch with the interval of its median.
 
-    `measures` names the ceilings that this row is a candidate for. `compile_s` is apart from `samples`. `binary` is a
-    hash of the machine code that ran.
+    `measures` names the ceilings that this row is a candidate for. `beside` is its share of its slope's bandwidth,
+    taken sample by sample in turns with the kernel that set the slope: memory drifts within minutes, this does not.
+    `compile_s` is apart from `samples`. `binary` is a hash of the machine code that ran.
     """
 
     key: RowKey
@@ -243,6 +244,7 @@ class Measurement:
     binary: str = ""
     compile_s: float = 0.0
     searched: Mapping[str, float] = field(default_factory=dict)
+    beside: Estimate | None = None
 
     @property
     def flop_per_s(self) -> Estimate:

@@ -90,6 +90,10 @@ class Record:
         """A stored ridge, by name ("fp32/dram")."""
         return self.run.ridges.get(name)
 
+    def state(self, name: str) -> str | float | bool | None:
+        """A value of the environment's state when it was recorded, None where it is unknown."""
+        return self.run.environment.state.get(name)
+
     def measurement(self, key: RowKey) -> Measurement | None:
         """The row of that key."""
         return next((measurement for measurement in self.run.measurements if measurement.key == key), None)

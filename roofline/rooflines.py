@@ -134,40 +134,46 @@ class Roofline:
             ValueError: the work has neither FLOPs nor bytes.
         """
         work = measurement.work
-        intensity = work.intensity(level) if work.traffic[level].total else float("inf")
         if not work.flops and not work.traffic[level].total:
             raise ValueError(f"{measurement.key} computes and moves nothing: it has no point under a roofline")
-        if not work.flops:
-            return self._place_move(measurement, level)
-        if intensity == float("inf"):
-            attainable, bound_by = self.ceiling(work.unit).estimate, work.unit
-        else:
-            attainable, bound_by = self.attainable(intensity, work.unit, work.slope(level))
-        fraction = measurement.flop_per_s.over(attainable)
-        nearest = self._nearest(measurement, level)
+        attainable, bound_by, fraction = self.share(measurement, level)
         return Point(
-            intensity=intensity,
+            intensity=work.intensity(level),
             flop_per_s=measurement.flop_per_s.value,
             roof=attainable.value,
             bound_by=bound_by,
             fraction=fraction.value,
             regime=self._regime(measurement, bound_by, fraction, level),
-            nearest=nearest,
+            nearest=self._nearest(measurement, level),
         )
 
-    def _place_move(self, measurement: Measurement, level: str) -> Point:
-        slope = measurement.work.slope(level)
-        fraction = measurement.bytes_per_s(level).over(self.ceiling(slope).estimate)
-        regime = self._regime(measurement, slope, fraction, level)
-        return Point(0.0, 0.0, 0.0, slope, fraction.value, regime, ((slope, fraction.value),))
+    def share(self, measurement: Measurement, level: str = "dram") -> tuple[Estimate, str, Estimate]:
+        """The FLOP/s attainable at a measurement's intensity, the resource that sets it, and the share reached."""
+        work, slope = measurement.work, measurement.work.slope(level)
+        if not work.traffic[level].total:
+            roof = self.ceiling(work.unit).estimate
+            return roof, work.unit, measurement.flop_per_s.over(roof)
+        feed, intensity = self._feed(measurement, level), work.intensity(level)
+        if not work.flops or intensity * feed.value < self.ceiling(work.unit).rate:
+            attainable = Estimate(intensity * feed.value, intensity * feed.low, intensity * feed.high)
+            return attainable, slope, measurement.beside or measurement.bytes_per_s(level).over(feed)
+        roof = self.ceiling(work.unit).estimate
+        return roof, work.unit, measurement.flop_per_s.over(roof)
+
+    def _feed(self, measurement: Measurement, level: str) -> Estimate:
+        """The slope as it was while a measurement took turns with the kernel that set it, else its ceiling."""
+        if measurement.beside is None:
+            return self.ceiling(measurement.work.slope(level)).estimate
+        then = measurement.bytes_per_s(level).value / measurement.beside.value
+        return Estimate(then, then, then)
 
     def _nearest(self, measurement: Measurement, level: str) -> tuple[tuple[str, float], ...]:
         """The slope and the roof of a measurement, each with the share of it that was used, nearest first."""
-        work = measurement.work
-        shares = {work.unit: measurement.flop_per_s.value / self.ceiling(work.unit).rate}
+        work, shares = measurement.work, {}
+        if work.flops:
+            shares[work.unit] = measurement.flop_per_s.value / self.ceiling(work.unit).rate
         if work.traffic[level].total:
-            slope = work.slope(level)
-            shares[slope] = measurement.bytes_per_s(level).value / self.ceiling(slope).rate
+            shares[work.slope(level)] = measurement.bytes_per_s(level).value / self._feed(measurement, level).value
         return tuple(sorted(shares.items(), key=lambda pair: -pair[1]))
 
     def _regime(self, measurement: Measurement, bound_by: str, fraction: Estimate, level: str) -> Regime:

@@ -12,7 +12,7 @@ from statistics import median
 
 from roofline import stats
 from roofline.devices.base import Backend, Launch, Timing
-from roofline.model import Samples, Timer
+from roofline.model import Estimate, Samples, Timer
 
 # A reading that spans this many ticks is off by 1 % at most.
 TICKS = 100
@@ -234,6 +234,25 @@ def search(
             break
     medians = {name: median(values) for name, values in seconds.items()}
     return min(alive, key=medians.__getitem__), medians
+
+
+def beside(
+    backend: Backend, launch: Launch, control: Launch, budget: Budget = ROW, now: Now = time.monotonic
+) -> Estimate:
+    """Seconds of `control` over seconds of `launch`, sample by sample in turns on the same placements.
+
+    What slows both for a while, as neighbours do to a shared memory, does not change the ratio. It takes half of the
+    budget's seconds, and three pairs a placement at least.
+    """
+    watch = _Watch(now)
+    meters = [_launch_meter(backend, each, watch) for each in (launch, control)]
+    groups = [_group(meter, budget) for meter in meters]
+    fewest = FEWEST * launch.buffers.placements
+    ratios: list[float] = []
+    while len(ratios) < fewest or (watch.spent() < SEARCH_SHARE * budget.seconds and len(ratios) < budget.max_samples):
+        own, other = (meter.sample(group).seconds for meter, group in zip(meters, groups, strict=True))
+        ratios.append(other / own)
+    return stats.interval(ratios)
 
 
 def _turned(names: Sequence[str], by: int) -> list[str]:

@@ -26,6 +26,9 @@ class Stored:
     def ridge(self, name):
         return None
 
+    def state(self, name):
+        return None
+
 
 def stored(resource, tolerance=0.0):
     """A prediction that a baseline may know, with a family and a formula behind it."""
@@ -35,7 +38,7 @@ def stored(resource, tolerance=0.0):
         figure=lambda baseline: (
             (baseline.ceiling(resource) or CEILING_OF_NOTHING).estimate if baseline.ceiling(resource) else None
         ),
-        tolerance=tolerance,
+        tolerance=lambda baseline: tolerance,
         family=lambda device: Expectation(1, 2, "family: cards") if device.name == "card" else None,
         formula=within(3, 4, "an equation"),
     )

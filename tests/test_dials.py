@@ -3,7 +3,7 @@
 import pytest
 from roofline.kernels import dial
 
-from roofline.dials import bandwidth_spread, dials, knee, paired_rates, plateau, worst_fraction
+from roofline.dials import bandwidth_spread, dials, knee, plateau, worst_fraction
 from roofline.model import Ceiling, Estimate, Measurement, RowKey, Samples, Timer, Traffic, Work
 from roofline.rooflines import Roofline
 
@@ -19,19 +19,24 @@ ROOFLINE = Roofline(
 )
 
 
-def row(steps, slow=1.0, placements=(0, 1, 2), factors=(1.0, 1.0, 1.0), slope="dram"):
-    """The dial at F = `steps` on a perfect device, `slow` times slower, each placement by its own factor."""
+def row(steps, slow=1.0, slope="dram", drift=None):
+    """The dial at F = `steps` on a perfect device, `slow` times slower.
+
+    With `drift`, memory was that many times slower meanwhile, and the row was measured beside its slope.
+    """
     work = Work(
         2.0 * steps * ELEMENTS, "fp32", {"dram": Traffic(4.0 * ELEMENTS, 4.0 * ELEMENTS)}, slopes={"dram": slope}
     )
-    seconds = slow * max(work.flops / PEAK, work.traffic["dram"].total / BANDWIDTH)
-    samples = tuple(seconds * factor for factor in factors)
+    moving, computing = work.traffic["dram"].total / BANDWIDTH * (drift or 1.0), work.flops / PEAK
+    seconds = slow * max(moving, computing)
+    share = Estimate(moving / seconds, moving / seconds, moving / seconds) if drift else None
     return Measurement(
         RowKey("dial", f"dial-{steps:04d}", ELEMENTS, "fp32", "dram"),
         work,
         "v",
-        Samples(samples, Timer("t", 1e-9), placements=placements),
-        Estimate(seconds, min(samples), max(samples)),
+        Samples((seconds,), Timer("t", 1e-9)),
+        Estimate(seconds, seconds, seconds),
+        beside=share,
     )
 
 
@@ -42,17 +47,17 @@ def perfect():
 
 def test_the_knee_of_a_perfect_dial_is_its_ridge():
     """A4: read off the times alone, the dial turns at P / β."""
-    assert knee(perfect()) == pytest.approx(RIDGE, rel=0.05)
+    assert knee(perfect(), BANDWIDTH) == pytest.approx(RIDGE, rel=0.05)
 
 
 def test_a_soft_knee_is_found_at_the_same_place():
     """Points around the ridge that lose a fifth do not move the knee, since far points decide it."""
     rows = [row(steps, slow=1.2 if 0.5 < steps / 4 / RIDGE < 1.5 else 1.0) for steps in dial.POINTS]
-    assert knee(rows) == pytest.approx(RIDGE, rel=0.05)
+    assert knee(rows, BANDWIDTH) == pytest.approx(RIDGE, rel=0.05)
 
 
 def test_a_dial_that_never_turns_has_no_knee():
-    assert knee([row(steps) for steps in (1, 2, 4)]) is None
+    assert knee([row(steps) for steps in (1, 2, 4)], BANDWIDTH) is None
 
 
 def test_bandwidth_of_a_perfect_dial_is_flat_below_half_the_ridge():
@@ -80,19 +85,26 @@ def test_the_plateau_is_the_least_of_what_lies_past_the_ridge():
 def test_the_worst_point_is_found_and_named():
     """M2: the share of min(P, I·β) that the furthest point reaches."""
     rows = [row(steps, slow=2.0 if steps == 24 else 1.0) for steps in dial.POINTS]
-    share, worst = worst_fraction(rows, ROOFLINE, [])
+    share, worst = worst_fraction(rows, ROOFLINE)
     assert (share.value, worst.key.kernel) == (pytest.approx(0.5), "dial-0024")
 
 
-def test_rates_are_compared_placement_by_placement():
-    """Two rows that are slow on the same allocation differ by nothing."""
-    factors = (1.0, 1.6, 1.1)
-    share = paired_rates(row(1, factors=factors), row(2, factors=factors))
-    assert (share.low, share.value, share.high) == (1.0, 1.0, 1.0)
+def drifting():
+    """A dial whose memory is between once and twice as slow while it turns, each point on the roof of its moment."""
+    return [row(steps, drift=1.0 + (number % 3) / 2) for number, steps in enumerate(dial.POINTS)]
 
 
-def test_rows_of_different_placements_are_not_paired():
-    assert paired_rates(row(1), row(1, placements=(0, 0, 0))) is None
+def test_memory_that_drifts_does_not_make_the_dial_uneven():
+    """A2: shares of the slope beside which each point was measured are flat, though its GB/s are not."""
+    assert bandwidth_spread(drifting(), RIDGE / 2).value == pytest.approx(1.0)
+    uneven = [row(steps, slow=1.0 + (number % 3) / 2) for number, steps in enumerate(dial.POINTS)]
+    assert bandwidth_spread(uneven, RIDGE / 2).value == pytest.approx(2.0)
+
+
+def test_memory_that_drifts_moves_no_point_off_its_roof():
+    """M2: a point is judged by the slope of its own moment."""
+    share, _ = worst_fraction(drifting(), ROOFLINE)
+    assert share.value == pytest.approx(1.0)
 
 
 def test_each_way_to_store_is_a_dial_of_its_own():

@@ -169,6 +169,7 @@ def measurements(draw: st.DrawFn) -> Measurement:
         footprint_bytes=draw(st.integers(0, 2**40)),
         compile_s=draw(finite),
         searched=draw(st.dictionaries(text.filter(lambda name: not name.endswith("_reason")), finite, max_size=2)),
+        beside=draw(st.none() | st.builds(Estimate, finite, finite, finite)),
     )
 
 
@@ -302,6 +303,7 @@ ROW_KEYS = {
     "math_mode",
     "binary",
     "searched",
+    "beside",
     "compile_s",
     "placements",
     "flags",

@@ -9,13 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from pytest_benchmark.utils import NameWrapper
+from roofline.kernels import every_kernel
 
 from roofline import stats, timing
 from roofline.devices.base import DeviceFault, Launch
 from roofline.devices.fake import FakeBackend, FakeClock, FakeFaults, FakeSeries, FakeTimer, FakeTruth
 from roofline.kernel import Array, Kernel
 from roofline.model import Samples, Traffic, Variant, Work
-from roofline.timing import Budget, DeviceClock, TimerFault, sample, sample_launches, search
+from roofline.timing import Budget, DeviceClock, TimerFault, beside, sample, sample_launches, search
 
 pytestmark = pytest.mark.correctness
 
@@ -487,3 +488,30 @@ class TestDeviceClock:
     def test_it_never_runs_backwards_nor_to_infinity(self, seconds):
         with pytest.raises(ValueError, match="cannot advance"):
             DeviceClock().advance(seconds)
+
+
+class TestBeside:
+    """A kernel timed in turns with the kernel that it is judged by."""
+
+    def share(self, truth, kernel="dial-0001-nt"):
+        backend = FakeBackend(truth)
+        launches = []
+        for each in every_kernel():
+            if each.name in (kernel, "copy-nt"):
+                (binary, *_) = backend.build(each, each.variants(backend.target))
+                buffers = backend.allocate(each.arrays, 1 << 24, "float32", 2, "random")
+                launches.append((each.name, Launch(binary, buffers, 1 << 24, repeats=each.repeats)))
+        named = dict(launches)
+        return beside(backend, named[kernel], named["copy-nt"], Budget(seconds=0.2), backend.now)
+
+    def test_equal_kernels_have_the_ratio_one(self):
+        share = self.share(FakeTruth())
+        assert share.value == pytest.approx(1.0, rel=1e-3)
+
+    def test_a_drift_that_slows_both_does_not_change_the_ratio(self):
+        share = self.share(FakeTruth(series=FakeSeries(drift_per_launch=0.01)))
+        assert share.value == pytest.approx(1.0, rel=0.05)
+
+    def test_a_kernel_of_half_the_speed_has_the_ratio_one_half(self):
+        share = self.share(FakeTruth(faults=FakeFaults(dishonest="dial-0001-nt", moved=2.0)))
+        assert share.value == pytest.approx(0.5, rel=1e-2)

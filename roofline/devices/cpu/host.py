@@ -39,20 +39,21 @@ def cpu_name(root: Path = ROOT) -> str:
 def nominal_rates(
     architecture: str, target: Target, cores: Cores, counter_hz: float, root: Path = ROOT
 ) -> dict[str, Nominal]:
-    """The FP32 rate by formula, where the micro-architecture's pipes and a rated clock are known; none of DRAM."""
-    pipes, rated = FMA_PIPES.get((architecture, target.lanes)), rated_clock(target, cores, counter_hz, root)
-    if pipes is None or rated is None:
+    """The rated clock, and the FP32 rate by formula where the micro-architecture's pipes are known; none of DRAM."""
+    rated = rated_clock(target, cores, counter_hz, root)
+    if rated is None:
         return {}
     clock_hz, clock_source = rated
-    count = len(cores.used)
-    return {
-        "fp32": Nominal(
+    rates = {"clock": Nominal(clock_hz, "Hz", "as rated", clock_source)}
+    pipes, count = FMA_PIPES.get((architecture, target.lanes)), len(cores.used)
+    if pipes is not None:
+        rates["fp32"] = Nominal(
             rate=count * target.lanes * 2.0 * pipes * clock_hz,
             unit=FLOP_PER_SECOND,
             formula=f"{count} cores x {target.lanes} lanes x 2 FLOP x {pipes} FMA pipes x {clock_hz:.4g} Hz",
             source=f"pipes: {PIPES_SOURCE}; clock: {clock_source}",
         )
-    }
+    return rates
 
 
 def rated_clock(target: Target, cores: Cores, counter_hz: float, root: Path = ROOT) -> tuple[float, str] | None:
