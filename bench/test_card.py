@@ -6,17 +6,18 @@ Without a stored baseline there is nothing to hold them against, and these tests
 from dataclasses import replace
 
 import pytest
-from roofline.kernels import chains, dial, dram
-from roofline.kernels.launch import MODES
 
 from roofline.claims import Prediction
+from roofline.kernels import chains, chains_cuda, dial, dram, dram_cuda, tensor
+from roofline.kernels.launch import MODES
 from roofline.model import SECONDS
 from roofline.rooflines import unit_of
 
 pytestmark = pytest.mark.bench
 
+EXPERIMENTS = (chains, chains_cuda, dial, dram, dram_cuda, tensor)
 RESOURCES = sorted(
-    {resource for module in (chains, dial, dram) for kernel in module.every_kernel() for resource in kernel.measures}
+    {resource for module in EXPERIMENTS for kernel in module.every_kernel() for resource in kernel.measures}
 )
 RIDGES = sorted({f"fp32/{slope}" for slope in dial.SLOPES.values()} | {"fp32/dram"})
 

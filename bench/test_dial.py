@@ -5,10 +5,10 @@ of a searched family of variants, and each way to store is a dial of its own, ju
 """
 
 import pytest
-from roofline.kernels import dial
 
 from roofline.claims import NotApplicable, Prediction, within
 from roofline.dials import bandwidth_spread, dials, knee, plateau, worst_fraction
+from roofline.kernels import dial
 from roofline.model import Device, Estimate, Expectation
 
 pytestmark = pytest.mark.bench

@@ -1,15 +1,15 @@
 """DRAM ceilings: how fast this device reads, writes, copies, updates in place and does a triad, by kind of store."""
 
 import pytest
-from roofline.kernels import dram
 
 from roofline.claims import NotApplicable, Prediction, within
+from roofline.kernels import dram, dram_cuda
 from roofline.model import Device, Estimate, Expectation
 
 pytestmark = pytest.mark.bench
 
 
-@pytest.mark.parametrize("kernel", [*dram.every_kernel()], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [*dram.every_kernel(), *dram_cuda.every_kernel()], ids=lambda kernel: kernel.name)
 def test_dram(kernel, measure):
     """One pattern of access over arrays far larger than the last cache."""
     measure(kernel)

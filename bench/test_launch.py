@@ -1,9 +1,9 @@
 """C: launch overhead. An empty launch in every way this device has, and proof that each one ran."""
 
 import pytest
-from roofline.kernels.launch import MODES
 
 from roofline.claims import NotApplicable, Prediction, within
+from roofline.kernels.launch import MODES
 from roofline.model import Device, Estimate, Expectation
 
 pytestmark = pytest.mark.bench

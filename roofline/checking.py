@@ -32,6 +32,19 @@ def check(backend: Backend, binary: Binary, sizes: Sequence[int] = AWKWARD, laun
         _check_size(backend, binary, n, launches)
 
 
+def exact_share(backend: Backend, kernel: Kernel, value: float, n: int = 1 << 16) -> float:
+    """The share of results that are exactly `value` when every input element is 1, over all variants of a kernel."""
+    shares = []
+    for binary in backend.build(kernel, kernel.variants(backend.target)):
+        buffers = backend.bind([np.ones(n, kernel.dtype) for _ in range(kernel.arrays)])
+        try:
+            backend.run(Launch(binary, buffers, size=n, repeats=kernel.repeats), 1)
+            shares.append(float(np.mean(backend.read_back(buffers)[-1] == value)))
+        finally:
+            backend.free(buffers)
+    return min(shares)
+
+
 def _check_size(backend: Backend, binary: Binary, n: int, launches: int) -> None:
     kernel = binary.kernel
     arrays = example_inputs(kernel, n)

@@ -69,7 +69,11 @@ class Kernel:
         `memory` says what buffers are wanted: "dram" (larger than the last cache, each line cold when it is met again),
         "cache" (small enough for the first-level cache of each core, the code repeated `repeats` times in a launch) or
         "none". `size(elements)` is the number of elements a launch handles when an array has room for `elements`.
+        `fill` is their contents: "random" (full-mantissa values in [1, 2)) or "zeros".
         `scalars` are two numbers handed to the code at run time, so that no compiler can fold them.
+    Timing
+        A `sustained` kernel draws so much power that the device lowers its clock: it is also timed in bursts, each
+        after a rest, and its figure is what it holds for a second.
     Counting and checking
         `work(n)` counts one launch over n elements, all `repeats` included. `reference(arrays, launches)` computes in
         float64 what `observe(arrays read back)` shows after that many launches over the whole arrays. `tolerance` is
@@ -95,4 +99,6 @@ class Kernel:
     repeats: int = 1
     tolerance: float = 0.0
     tolerance_reason: str = "the result is exact in the type"
+    fill: str = "random"
+    sustained: bool = False
     unsupported: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from statistics import median
+from typing import ClassVar
 
 from roofline.buffers import BufferPlan, plan
 from roofline.checking import check
@@ -32,8 +34,13 @@ from roofline.rooflines import MissingCeiling, Roofline, ceilings_of
 from roofline.stats import interval
 from roofline.timing import DISTURBED, Budget, beside, sample, sample_launches, search
 
-# Seconds that a run may spend on measuring again what others disturbed: no more than makes it a third longer.
-AGAIN_S = 20.0
+# Bursts of a kernel that the device cannot sustain: an eighth of its work, a twentieth of a second apart.
+BURST = 8
+BURSTS = Budget(seconds=0.0, min_samples=8, max_samples=8, warm_s=0.0, sample_s=0.0, rest_s=0.05)
+SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.3)
+# How often what others disturbed is measured again, and the seconds that a run may spend on it in all: no more than
+# makes it a third longer.
+AGAIN, AGAIN_S = 2, 20.0
 # Kernels up to this multiple of the ridge are also measured beside the kernel that set their slope: past it memory has
 # no say in their time.
 BESIDE_UP_TO = 2.0
@@ -53,14 +60,19 @@ class Session:
     claims: list[Claim] = field(default_factory=list)
     current: str = ""
 
+    MOST_ARRAYS: ClassVar[int] = 3
+
     def __post_init__(self) -> None:
         self.device = self.backend.device
+        least = self.backend.least_sample_s
+        self.budget = replace(self.budget, sample_s=max(least, self.budget.sample_s))
+        self.probe_budget = replace(self.probe_budget, sample_s=max(least, self.probe_budget.sample_s))
         now = self.backend.environment()
         today = datetime.now(UTC).date().isoformat()
         self.environment: Environment = replace(now, facts={**now.facts, "date": today})
         self._plan: BufferPlan | None = None
         self._arena: Buffers | None = None
-        self._small: dict[tuple[str, int], Buffers] = {}
+        self._small: dict[tuple[int, str, str], Buffers] = {}
         self._built: dict[tuple[str, str], Sequence[Binary]] = {}
         self._again_s = AGAIN_S
         self._winners: dict[tuple[str, str], Launch] = {}
@@ -103,7 +115,8 @@ class Session:
             elements = self._room(kernel)
         except Exception:  # noqa: BLE001 - the row is named all the same; measuring it raises this again
             elements = 0
-        return RowKey(kernel.experiment, kernel.name, kernel.size(elements), kernel.unit, kernel.level)
+        size = kernel.size(elements)
+        return RowKey(kernel.experiment, kernel.name, size, kernel.unit, kernel.level, kernel.fill)
 
     def _room(self, kernel: Kernel) -> int:
         """Elements that fit one array of the buffers this kernel wants."""
@@ -127,10 +140,11 @@ class Session:
         """The arrays that `kernel` works on: the session's large ones, or small ones of its own."""
         if kernel.memory == "dram":
             return self._dram_buffers(kernel)
-        size = kernel.size(0)
-        if (kernel.dtype, size) not in self._small:
-            self._small[kernel.dtype, size] = self.backend.allocate(3, size, kernel.dtype, 1, "random")
-        return _first(self._small[kernel.dtype, size], kernel.arrays)
+        wanted = kernel.size(0), kernel.dtype, kernel.fill
+        if wanted not in self._small:
+            size, dtype, fill = wanted
+            self._small[wanted] = self.backend.allocate(self.MOST_ARRAYS, size, dtype, 1, fill)
+        return _first(self._small[wanted], kernel.arrays)
 
     def _dram_buffers(self, kernel: Kernel) -> Buffers:
         if self._arena is None:
@@ -160,7 +174,7 @@ class Session:
         launches = {binary.variant.name: _launch(binary, buffers, size) for binary in binaries}
         winner, searched = search(self.backend, launches, budget)
         best = launches[winner]
-        samples = self._undisturbed(best, budget)
+        samples = self._sustained(best) if kernel.sustained else self._undisturbed(best, budget)
         work = kernel.work(size)
         return Measurement(
             key=self._key(kernel),
@@ -178,17 +192,27 @@ class Session:
         )
 
     def _undisturbed(self, launch: Launch, budget: Budget) -> Samples:
-        """Samples of a launch: taken again where others disturbed them, as long as the run has time left for that.
+        """Samples of a launch: taken again, twice at most, where others disturbed them and the run has time for that.
 
         The least disturbed series counts, and still says how much it was.
         """
         samples = sample(self.backend, launch, budget)
-        while (samples.disturbed or 0.0) > DISTURBED and self._again_s > 0:
+        for _ in range(AGAIN):
+            if (samples.disturbed or 0.0) <= DISTURBED or self._again_s <= 0:
+                break
             began = time.monotonic()
             again = sample(self.backend, launch, budget)
             self._again_s -= time.monotonic() - began
             samples = min(samples, again, key=lambda series: series.disturbed or 0.0)
         return samples
+
+    def _sustained(self, launch: Launch) -> Samples:
+        """Samples of a second without a pause, and of bursts: an eighth of the work each, after a rest, from cold."""
+        burst = sample(self.backend, replace(launch, repeats=launch.repeats // BURST), BURSTS)
+        held = sample(self.backend, launch, SUSTAINED)
+        return replace(
+            held, burst_s=BURST * median(burst.seconds), sustained_s=median(held.seconds[len(held.seconds) // 2 :])
+        )
 
     def _beside(self, kernel: Kernel, work: Work, launch: Launch, budget: Budget) -> Estimate | None:
         """The share of its slope that a kernel reaches, in turns with the kernel that set the slope."""

@@ -57,7 +57,7 @@ class Budget:
     Sampling ends once the interval of the median is within `relative_error` (0: never) or `seconds` have passed, with
     `min_samples` at least, or at `max_samples`. Warming takes `warm_s` at most. At `limit_s` (or `seconds`, if longer)
     a row ends with what it has, three samples at least. A sample takes `sample_s` at least: reading the clock from
-    Python costs a part of that.
+    Python costs a part of that. Before each sample the device rests for `rest_s`.
     """
 
     seconds: float = 0.2
@@ -67,6 +67,7 @@ class Budget:
     warm_s: float = 0.1
     sample_s: float = 50e-6
     limit_s: float = 20.0
+    rest_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a budget under which nothing could be said."""
@@ -75,7 +76,7 @@ class Budget:
                 f"min_samples = {self.min_samples}, max_samples = {self.max_samples}: "
                 f"give {FEWEST} <= min_samples <= max_samples, so that no single sample decides"
             )
-        for name in ("seconds", "warm_s", "sample_s", "limit_s", "relative_error"):
+        for name in ("seconds", "warm_s", "sample_s", "limit_s", "relative_error", "rest_s"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} = {value:g}: give a finite number, 0 or more")
@@ -204,7 +205,7 @@ def sample_launches(backend: Backend, mode: str, budget: Budget = ROW, now: Now 
     def run(launches: int, _placement: int) -> Timing:
         return backend.time_launches(mode, launches)
 
-    meter = _Meter(run, f"empty launches ({mode})", backend.timer, _Watch(now), fewest=QUEUED)
+    meter = _Meter(run, f"empty launches ({mode})", backend.launch_timers[mode], _Watch(now), fewest=QUEUED)
     return replace(_sampled(backend, meter, budget, cold=False), placements=())
 
 
@@ -331,6 +332,8 @@ def _collect(meter: _Meter, launches: int, budget: Budget) -> list[_Reading]:
     began = meter.watch.spent()
     readings: list[_Reading] = []
     while not _enough(readings, meter, meter.watch.spent() - began, budget):
+        if budget.rest_s:
+            time.sleep(budget.rest_s)
         readings.append(meter.sample(launches))
     return readings
 

@@ -1,9 +1,9 @@
 """What the rows of a dial say together, on dials made from a known roofline."""
 
 import pytest
-from roofline.kernels import dial
 
 from roofline.dials import bandwidth_spread, dials, knee, plateau, worst_fraction
+from roofline.kernels import dial
 from roofline.model import Ceiling, Estimate, Measurement, RowKey, Samples, Timer, Traffic, Work
 from roofline.rooflines import Roofline
 

@@ -5,10 +5,10 @@ import runpy
 from pathlib import Path
 
 import pytest
-from roofline.kernels.dram import PATTERNS
 
 from roofline.checking import check
 from roofline.devices.cpu import open_cpu
+from roofline.kernels.dram import PATTERNS
 
 pytestmark = pytest.mark.correctness
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from roofline.kernels import dial, dram, every_kernel
 
 from roofline.checking import check
 from roofline.devices.base import KernelUnsupported, Launch
 from roofline.devices.cpu import CpuBackend, open_cpu
 from roofline.devices.cpu.target import X86_MACHINES
 from roofline.kernel import Kernel, Target
+from roofline.kernels import dial, dram, every_kernel
 
 pytestmark = pytest.mark.correctness
 

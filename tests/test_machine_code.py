@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from roofline.kernels import chains, dial, every_kernel
 
 from roofline import llvm
 from roofline.devices.cpu import filling, machine_code, regions
 from roofline.devices.cpu.jit import assembly_for
 from roofline.kernel import Kernel, Source, Target
+from roofline.kernels import chains, dial, every_kernel
 
 pytestmark = pytest.mark.correctness
 

@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from pytest_benchmark.utils import NameWrapper
-from roofline.kernels import every_kernel
 
 from roofline import stats, timing
 from roofline.devices.base import DeviceFault, Launch
 from roofline.devices.fake import FakeBackend, FakeClock, FakeFaults, FakeSeries, FakeTimer, FakeTruth
 from roofline.kernel import Array, Kernel
+from roofline.kernels import every_kernel
 from roofline.model import Samples, Traffic, Variant, Work
 from roofline.timing import Budget, DeviceClock, TimerFault, beside, sample, sample_launches, search
 

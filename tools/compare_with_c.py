@@ -21,12 +21,12 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from roofline.kernels import dial, dram
 from tabulate import tabulate
 
 from roofline.devices.base import Binary, Buffers, Launch
 from roofline.devices.cpu import CpuBackend, open_cpu
 from roofline.kernel import Kernel
+from roofline.kernels import dial, dram
 
 HERE = Path(__file__).parent
 # Neither may the compiler fuse what is not fused, nor put a copy loop of its own in the place of ours.

@@ -94,6 +94,12 @@ class Backend(Protocol):
     device: Device
     target: Target
     timer: Timer
+    launch_timers: Mapping[str, Timer]
+    """The clock of each way to launch: for those that wait it can only be the host's."""
+    least_sample_s: float
+    """A sample shorter than this would show what the clock itself costs."""
+    unit: str
+    """What tells this very unit from others of its model (a UUID); only a hash of it is ever stored. May be empty."""
     notes: Sequence[str]
     """What a person should know about how this device was opened, one line each (no FMA, cores left out, …)."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from roofline.devices.base import Backend, DeviceUnavailable
 
-SELECTORS = "auto, cpu, cuda, cuda:N, cuda:GPU-UUID, cuda:PCI-ADDRESS or fake"
+SELECTORS = "auto, cpu, cuda, cuda:N, cuda:GPU-UUID, cuda:PCI-ADDRESS, cuda:all or fake"
 
 
 @dataclass(frozen=True)

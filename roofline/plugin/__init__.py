@@ -16,7 +16,12 @@ from roofline.plugin.fixtures import (
     rows,
     timer,
 )
-from roofline.plugin.options import pytest_addoption, pytest_configure, pytest_load_initial_conftests
+from roofline.plugin.options import (
+    pytest_addoption,
+    pytest_cmdline_main,
+    pytest_configure,
+    pytest_load_initial_conftests,
+)
 
 __all__ = [
     "_device_clock",
@@ -26,6 +31,7 @@ __all__ = [
     "measure",
     "measure_launches",
     "pytest_addoption",
+    "pytest_cmdline_main",
     "pytest_configure",
     "pytest_load_initial_conftests",
     "roofline",

@@ -12,6 +12,7 @@ import pytest
 
 from roofline.baseline import check_name, default_name
 from roofline.devices.choose import SELECTORS
+from roofline.plugin.each import EVERY_CARD, run_each
 from roofline.plugin.run import DEFAULT_STORAGE, Run
 from roofline.report import chart
 
@@ -21,6 +22,7 @@ MARKERS = (
     "bench: measures the device (an experiment, or a claim about what was measured)",
     "correctness: checks kernels, library and plugin; needs no quiet machine",
     "full: a long experiment, left out unless the -m expression asks for it",
+    "devices(*kinds): the kinds of device that this test is about (cpu, cuda); others leave it out",
     "predicts(prediction): what this test expects, known before anything is measured",
 )
 
@@ -99,6 +101,11 @@ def pytest_configure(config: pytest.Config) -> None:
     _refuse_lone_path(config, "--roofline-fake", config.option.roofline_fake)
     _refuse_chart(config.option.roofline_chart)
     config.pluginmanager.register(Run(config), "roofline-run")
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Run once a card where all of them were asked for; else as ever."""
+    return run_each(config) if config.option.roofline_device == EVERY_CARD else None
 
 
 def _refuse_lone_path(config: pytest.Config, option: str, path: Path | None) -> None:

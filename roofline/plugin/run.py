@@ -322,7 +322,7 @@ class Run:
         return record.Run(
             device=session.device,
             environment=session.environment,
-            unit=getattr(session.backend, "unit", ""),
+            unit=session.backend.unit,
             ceilings=session.ceilings(),
             measurements=tuple(session.measurements.values()),
             points=session.points(),

@@ -37,7 +37,9 @@ def prediction_of(item: pytest.Item) -> Prediction | None:
 
 def concerns(item: pytest.Item, kind: str) -> bool:
     """Whether a test is about this kind of device: its kernel runs there, or says why it does not."""
-    kernel = kernel_of(item)
+    marker, kernel = item.get_closest_marker("devices"), kernel_of(item)
+    if marker and kind not in marker.args:
+        return False
     return kernel is None or runs_on(kernel, kind) or kind in kernel.unsupported
 
 

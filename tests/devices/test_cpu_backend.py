@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from roofline.kernels import chains, dial, dram
 
 from roofline.devices.base import DeviceFault, DeviceUnavailable, KernelUnsupported, Launch, WrongMachineCode
 from roofline.devices.cpu import CpuBackend, filling, open_cpu, team
+from roofline.kernels import chains, dial, dram
 
 pytestmark = pytest.mark.correctness
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from roofline.kernels import every_kernel
-from roofline.kernels.launch import MODES
 
 from roofline.checking import check
 from roofline.devices.base import Backend, DeviceFault, KernelUnsupported, Launch, WrongMachineCode
 from roofline.devices.fake import FakeBackend, FakeClock, FakeFaults, FakeSeries, FakeTimer, FakeTruth
 from roofline.kernel import Array, Kernel
+from roofline.kernels import every_kernel
+from roofline.kernels.launch import MODES
 from roofline.model import Traffic, Variant, Work
 
 pytestmark = pytest.mark.correctness

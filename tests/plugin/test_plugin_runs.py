@@ -74,9 +74,7 @@ def test_the_next_run_is_judged_by_the_stored_baseline(run):
     run("--benchmark-save=first")
     result = run()
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(
-        ["*judged by *0001_first.json*", "*fp32 is no worse than in this model's baseline*baseline*"]
-    )
+    result.stdout.fnmatch_lines(["*judged by *0001_first.json*", "*fp32 is no worse than in*at least*baseline*"])
 
 
 def test_a_card_that_lost_bandwidth_is_refuted_by_its_baseline(run):
@@ -102,7 +100,8 @@ def test_a_disturbed_machine_refutes_nothing(run):
     slower = {"ceilings": {"dram": 50e9, "l2": 400e9, "fp32": 1e12}, "others_busy": 0.4}
     result = run("-k", "dram", truth=slower)
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["*M12 inconclusive*others used 40%*"])
+    result.stdout.fnmatch_lines(["*M12 inconclusive*"])
+    assert "others used 40" in result.stdout.str()
 
 
 def test_times_in_the_file_are_device_times_under_a_stable_timer(run, stored):
@@ -189,8 +188,8 @@ def test_interrupting_keeps_what_was_measured(pytester, run, stored):
                 raise KeyboardInterrupt
         """
     )
-    pytester.syspathinsert()
-    result = run("--benchmark-save=cut", "-p", "interrupter")
+    storage = f"--benchmark-storage=file://{pytester.path}/store"
+    result = pytester.runpytest_subprocess(*SUITE, storage, "--benchmark-save=cut", "-p", "interrupter")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     ((_, record),) = stored()
     assert record["benchmarks"]

@@ -62,6 +62,10 @@ class CpuBackend:
         self.target = parts.target
         self.notes: Sequence[str] = parts.notes
         self.timer = Timer(f"cpu.{parts.clock.name}", parts.clock.tick_s)
+        host = Timer("perf_counter", time.get_clock_info("perf_counter").resolution)
+        self.launch_timers = {"launch": self.timer, "launch_sync": host}
+        self.least_sample_s = 50e-6
+        self.unit = ""
         self._cores, self._jit, self._entries, self._clock = parts.cores, parts.jit, parts.entries, parts.clock
         self._team = Team(parts.cores.used, parts.entries)
         self._disturbance = Disturbance(parts.cores.used)

@@ -1,0 +1,130 @@
+"""On a real card, where there is one: every kernel right on awkward sizes, exact tiles, every launch counted."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from roofline.checking import check
+from roofline.devices.base import Launch
+from roofline.devices.cuda import list_cuda, open_cuda, why_no_cuda
+from roofline.kernel import Array, Kernel
+from roofline.kernels import every_kernel, launch, tensor
+
+pytestmark = [
+    pytest.mark.correctness,
+    pytest.mark.skipif(why_no_cuda() is not None, reason=f"no CUDA device: {why_no_cuda()}"),
+]
+CUDA_KERNELS = [kernel for kernel in every_kernel() if "cuda" in kernel.sources]
+
+
+@pytest.fixture(scope="module")
+def card() -> Iterator:
+    backend = open_cuda("0")
+    yield backend
+    backend.close()
+
+
+def build(card, kernel: Kernel):
+    variants = kernel.variants(card.target)
+    if not variants:
+        pytest.skip(kernel.unsupported["cuda"])
+    return card.build(kernel, variants)
+
+
+def result(card, binary, host: list[Array], size: int) -> list[Array]:
+    buffers = card.bind(host)
+    card.run(Launch(binary, buffers, size, repeats=binary.kernel.repeats), 1)
+    found = card.read_back(buffers)
+    card.free(buffers)
+    return found
+
+
+@pytest.mark.parametrize("kernel", CUDA_KERNELS, ids=lambda kernel: f"{kernel.experiment}-{kernel.name}")
+def test_every_variant_agrees_with_float64_on_awkward_sizes(card, kernel):
+    """A9: sizes that no tile divides, more than one tile, and exactly one."""
+    for binary in build(card, kernel):
+        check(card, binary, sizes=(1, 1023, 1025, binary.block, 3 * binary.block + 77))
+
+
+@pytest.mark.parametrize("accumulators", tensor.ACCUMULATORS)
+@pytest.mark.parametrize("path", tensor.PATHS)
+def test_quarters_count_the_steps_exactly(card, path, accumulators):
+    """B4: A = B = 0.25 gives every accumulator exactly the number of steps, in FP16 up to 2048."""
+    kernel = tensor.kernel(path, accumulators, repeats=2048, period=2048)
+    n = tensor.TILES[path][0] * tensor.TILES[path][1] * 3
+    ones = [np.ones(n, np.float32) for _ in range(3)]
+    for binary in build(card, kernel):
+        assert np.all(result(card, binary, ones, n)[2] == 2048)
+
+
+@pytest.mark.parametrize("accumulators", tensor.ACCUMULATORS)
+@pytest.mark.parametrize("path", tensor.PATHS)
+def test_random_operands_agree_with_float64_and_stay_finite(card, path, accumulators):
+    """B1: full-mantissa operands of both signs, each tile its own, in the layout that the descriptors say."""
+    kernel = tensor.kernel(path, accumulators)
+    n = tensor.TILES[path][0] * tensor.TILES[path][1] * 5
+    drawn = np.random.default_rng(7)
+    host = [drawn.uniform(1, 2, n).astype(np.float32) for _ in range(3)]
+    want = tensor.product(path, host, tensor.PERIOD)
+    assert np.abs(want).max() > 10
+    for binary in build(card, kernel):
+        have = result(card, binary, host, n)[2].astype(np.float64)
+        assert np.all(np.abs(have - want) <= kernel.tolerance * np.maximum(1, np.abs(want)))
+
+
+@pytest.mark.parametrize("mode", launch.MODES)
+@pytest.mark.parametrize("launches", [1, 1000])
+def test_every_launch_really_ran(card, mode, launches):
+    """C4: counters prove that every launch, streamed or replayed, ran."""
+    assert card.count_launches(mode, launches) == launches
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_random_fill_is_normal_full_and_the_same_each_time(card, dtype):
+    first, second = (card.allocate(2, 4097, dtype, 1, "random") for _ in range(2))
+    values, again = card.read_back(first), card.read_back(second)
+    for buffers in (first, second):
+        card.free(buffers)
+    for array, same in zip(values, again, strict=True):
+        assert np.array_equal(array, same)
+        assert array.min() >= 1
+        assert array.max() < 2
+        assert len(np.unique(array)) > 500
+    assert not np.array_equal(values[0], values[1])
+
+
+def test_time_grows_with_the_work(card):
+    """C30: twice the repeats take about twice as long, so no repeat was skipped."""
+    kernel = next(k for k in CUDA_KERNELS if k.name == "chains-04-full")
+    binary = build(card, kernel)[0]
+    buffers = card.allocate(2, kernel.size(0), "float32", 1, "random")
+
+    def seconds(repeats: int) -> float:
+        bound = Launch(binary, buffers, kernel.size(0), repeats=repeats)
+        return min(card.run(bound, 1).seconds for _ in range(5))
+
+    assert 1.8 < seconds(16) / seconds(8) < 2.2
+    card.free(buffers)
+
+
+def test_the_clock_during_the_work_is_a_clock(card):
+    """The clock of a timing lies between idle and 1.5 times what the card promises."""
+    kernel = next(k for k in CUDA_KERNELS if k.name == "chains-04-full")
+    buffers = card.allocate(2, kernel.size(0), "float32", 1, "random")
+    timing = card.run(Launch(build(card, kernel)[0], buffers, kernel.size(0), repeats=kernel.repeats), 2)
+    card.free(buffers)
+    assert 1e8 < timing.clock_hz < 1.5 * card.device.nominal["clock"].rate
+
+
+def test_too_much_memory_is_refused_with_both_figures(card):
+    """C37: never spilled into managed memory."""
+    with pytest.raises(MemoryError, match=r"GB wanted and .* GB may be used"):
+        card.allocate(1, card.memory_limit(), "float32", 1, "zeros")
+
+
+def test_a_uuid_opens_the_same_card(card):
+    """C31: the device is found by what it is."""
+    other = open_cuda(list_cuda()[0])
+    assert other.device == card.device
+    other.close()
