@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-import platformdirs
 import pytest
 
 from roofline import record, report
@@ -85,6 +84,8 @@ class Run:
         """Where the baselines of this run are read from and written to."""
         given = getattr(self.config.option, "benchmark_storage", DEFAULT_STORAGE)
         if given == DEFAULT_STORAGE:
+            import platformdirs
+
             return Store(platformdirs.user_data_path("pytest-roofline", appauthor=False) / "baselines")
         parsed = urlparse(given)
         return Store(Path(parsed.netloc + parsed.path if parsed.scheme == "file" else given).absolute())
