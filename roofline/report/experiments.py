@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from roofline.kernels.dram import WRITE_ALLOCATE
 from roofline.kernels.launch import MODES
-from roofline.model import Estimate, Measurement, Point
+from roofline.model import Device, Estimate, Measurement, Point
 from roofline.report import Report
 from roofline.report.tables import Column, Table
 from roofline.report.text import shortened, spread
 from roofline.units import UNKNOWN, percent_number, scaled, si
 
-OWN_TABLES = ("dial", "dram", "chains", "launch")
+OWN_TABLES = ("dial", "dram", "chains", "tensor", "launch")
 NOTHING = "-"
 # Three ways to store are what fits beside one another in a terminal.
 WAYS_A_TABLE = 3
@@ -66,7 +66,7 @@ def dial_ridges(report: Report) -> dict[str, Estimate]:
 def experiment_tables(report: Report) -> Iterator[Table]:
     """Every experiment that measured something."""
     yield from dial_tables(report)
-    for build in (dram_table, chains_table, launch_table, kernels_table):
+    for build in (dram_table, chains_table, tensor_table, launch_table, kernels_table):
         table = build(report)
         if table.rows:
             yield table
@@ -197,6 +197,50 @@ def chains_table(report: Report) -> Table:
         ],
         rows=rows,
     )
+
+
+def tensor_table(report: Report) -> Table:
+    """Matrix instructions: what each holds, what it does in bursts, and the share of the limit at the clock it had."""
+    rows = [
+        (
+            shortened(measurement.key.kernel, 40),
+            measurement.key.fill,
+            scaled(measurement.flop_per_s.value, "TFLOP/s"),
+            scaled(_in_bursts(measurement), "TFLOP/s"),
+            si(measurement.samples.clock_hz.median if measurement.samples.clock_hz else None, "Hz"),
+            percent_number(_of_limit(measurement, report.device)),
+            measurement.variant,
+        )
+        for measurement in report.of("tensor")
+    ]
+    return Table(
+        title="TENSOR   matrix instructions on operands that stay on the chip; random data is the figure of record",
+        columns=[
+            Column("kernel", 20),
+            Column("\nfill", 8),
+            Column("held\nTFLOP/s", 8, "right"),
+            Column("bursts\nTFLOP/s", 8, "right"),
+            Column("clock\nheld", 9, "right"),
+            Column("% of limit\nat that clock", 13, "right"),
+            Column("variant", 16),
+        ],
+        rows=rows,
+        notes=["held: for a second without a pause; bursts: a millisecond or so each, after a rest"],
+    )
+
+
+def _in_bursts(measurement: Measurement) -> float | None:
+    burst = measurement.samples.burst_s
+    return measurement.work.flops / burst if burst else None
+
+
+def _of_limit(measurement: Measurement, device: Device) -> float | None:
+    """The share of the nominal rate, scaled from the rated clock to the one that was measured."""
+    nominal, rated = device.nominal.get(measurement.work.unit), device.nominal.get("clock")
+    clock = measurement.samples.clock_hz
+    if not (nominal and rated and clock):
+        return None
+    return measurement.flop_per_s.value / (nominal.rate * clock.median / rated.rate)
 
 
 def launch_table(report: Report) -> Table:

@@ -83,7 +83,8 @@ def _others(report: Report, experiment: str) -> Iterator[str]:
     for measurement in report.of(experiment):
         point = report.points.get(measurement.key)
         rate = si(_flops(measurement), "FLOP/s") if measurement.work.flops else si(measurement.seconds.value, "s")
-        yield f"{measurement.key.kernel} {rate}" + (f" ({percent(point.fraction)} of roof)" if point else "")
+        name = measurement.key.kernel + (f" {measurement.key.fill}" if measurement.key.fill == "zeros" else "")
+        yield f"{name} {rate}" + (f" ({percent(point.fraction)} of roof)" if point else "")
 
 
 def _claims(report: Report) -> list[str]:

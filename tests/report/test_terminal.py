@@ -6,7 +6,19 @@ from dataclasses import replace
 import pytest
 from sample import CLAIMS, CPU, ceiling, cpu_report, dial, gpu_report, measured, placed, row, streaming
 
-from roofline.model import Absent, Claim, Device, Environment, Estimate, Expectation, Point
+from roofline.model import (
+    Absent,
+    Claim,
+    Device,
+    Environment,
+    Estimate,
+    Expectation,
+    Nominal,
+    Point,
+    Spread,
+    Traffic,
+    Work,
+)
 from roofline.report import Report
 from roofline.report.experiments import dial_setting, experiment_tables
 from roofline.report.paste import LONGEST, paste_lines
@@ -320,3 +332,37 @@ def test_an_interval_is_put_in_words(low, high, text):
 
 def test_an_interval_across_prefixes_keeps_both():
     assert between(900e6, 2e9, "B/s") == "900 MB/s … 2.00 GB/s"
+
+
+class TestTensorTable:
+    """What a card holds, what it does in bursts, and how near that is to its limit at the clock it had."""
+
+    LIMIT, RATED = 1070e12, 1.98e9
+
+    def report(self):
+        nominal = {
+            "tensor_fp16_fp32acc": Nominal(self.LIMIT, "FLOP/s", "SMs × FLOP a clock × clock", "white paper"),
+            "clock": Nominal(self.RATED, "Hz", "boost", "attribute"),
+        }
+        device = replace(CPU, kind="cuda", nominal=nominal)
+        work = Work(835e12, "tensor_fp16_fp32acc", {"dram": Traffic(0.0, 0.0)})
+        key = row("tensor", "wgmma-fp32acc", unit=work.unit)
+        held = measured(key, work, 1.0, measures=(work.unit,))
+        clock = Spread(1.5e9, self.RATED * 835 / 1070, 1.6e9)
+        held = replace(held, samples=replace(held.samples, burst_s=835 / 870, clock_hz=clock))
+        zeros = replace(held, key=replace(key, fill="zeros"))
+        return Report(device, Environment(), {}, (held, zeros), {})
+
+    def test_it_shows_the_figure_held_the_burst_and_the_share_of_the_limit_at_its_clock(self):
+        table = section(summary(self.report()), "TENSOR")
+        cells = [text.split() for text in table.splitlines() if text.startswith("wgmma-fp32acc")]
+        assert cells[0][1:6] == ["random", "835", "870", "1.55", "GHz"]
+        assert cells[0][6] == "100"
+
+    def test_rows_of_other_contents_are_told_apart(self):
+        """C19: zeros and random data are different figures."""
+        assert [text.split()[1] for text in section(summary(self.report()), "TENSOR").splitlines()[4:6]] == [
+            "random",
+            "zeros",
+        ]
+        assert "wgmma-fp32acc zeros 835 TFLOP/s" in "".join(paste_lines(self.report()))

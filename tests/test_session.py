@@ -1,0 +1,112 @@
+"""A measuring session on the fake device: what is kept, what is judged by what, and what others may not spoil."""
+
+import pytest
+
+from roofline.checking import IncorrectResult
+from roofline.devices.base import DeviceFault, KernelUnsupported, WrongMachineCode
+from roofline.devices.fake import FakeBackend, FakeFaults, FakeSeries, FakeTruth
+from roofline.kernels import chains, dial, dram
+from roofline.session import Session, disturbance
+
+pytestmark = pytest.mark.correctness
+
+COPY = dram.kernel(next(pattern for pattern in dram.PATTERNS if pattern.name == "copy-nt"))
+DIAL = dial.kernel(1, "nt")
+
+
+def session(**truth):
+    """A session on a fake device of that truth."""
+    return Session(FakeBackend(FakeTruth(**truth)))
+
+
+def test_a_row_is_kept_with_its_winner_and_every_contender():
+    run = session(variants={"8x8*": 0.5})
+    row = run.measure(COPY)
+    assert row.variant == "8x8"
+    assert set(row.searched) == {variant.name for variant in COPY.variants(run.backend.target)}
+    assert run.measurements[row.key] is row
+
+
+def test_ceilings_come_from_the_rows_that_measure_them():
+    run = session()
+    run.measure(COPY)
+    assert run.ceilings()["dram_copy_nt"].rate == pytest.approx(100e9, rel=0.01)
+    assert run.ceilings()["dram"].kernel == "copy-nt"
+
+
+def test_a_missing_ceiling_is_probed_and_called_a_probe():
+    run = session()
+    assert run.ensure(["dram_copy_nt", "fp32"]) == ["dram_copy_nt", "fp32"]
+    assert run.ceilings()["dram_copy_nt"].source == "probe"
+    assert run.ensure(["dram_copy_nt"]) == []
+    run.measure(COPY)
+    assert run.ceilings()["dram_copy_nt"].source == "measured"
+
+
+def test_a_dial_is_measured_beside_the_kernel_that_set_its_slope():
+    run = session(series=FakeSeries(drift_per_launch=0.002))
+    run.measure(chains.kernel(8))
+    run.measure(COPY)
+    row = run.measure(DIAL)
+    assert row.beside.value == pytest.approx(1.0, rel=0.02)
+    assert run.points()[row.key].fraction == pytest.approx(1.0, rel=0.02)
+    assert row.bytes_per_s().value < 0.95 * run.ceilings()["dram_copy_nt"].rate
+
+
+def test_what_memory_has_no_say_in_is_not_measured_beside_it():
+    run = session()
+    run.measure(COPY)
+    run.measure(chains.kernel(8))
+    assert run.measure(dial.kernel(2048, "nt")).beside is None
+    assert run.measure(chains.kernel(4)).beside is None
+
+
+@pytest.mark.parametrize(
+    ("faults", "error"),
+    [
+        (FakeFaults(fail_kernels="copy-nt"), DeviceFault),
+        (FakeFaults(wrong="copy-nt"), IncorrectResult),
+        (FakeFaults(wrong_code="copy-nt"), WrongMachineCode),
+    ],
+)
+def test_a_row_that_fails_is_absent_with_the_reason_and_others_stand(faults, error):
+    """A9: what is not right is not timed; what was measured before it stays."""
+    run = session(faults=faults)
+    run.measure(chains.kernel(8))
+    with pytest.raises(error):
+        run.measure(COPY)
+    (absent,) = run.absent.values()
+    assert (absent.key.kernel, absent.status) == ("copy-nt", "error")
+    assert absent.reason
+    assert [key.kernel for key in run.measurements] == ["chains-08"]
+
+
+def test_a_way_to_launch_that_a_device_lacks_is_unsupported():
+    run = session(launch_s={"launch": 1e-6})
+    with pytest.raises(KernelUnsupported):
+        run.measure_launches("launch_graph")
+    assert [row.status for row in run.absent.values()] == ["unsupported"]
+
+
+def test_every_launch_is_counted():
+    """C4: asked for and really ran."""
+    assert session().count_launches("launch") == (1000, 1000)
+    assert session(faults=FakeFaults(lost_launches=3)).count_launches("launch") == (1000, 997)
+
+
+def test_a_disturbed_row_says_how_much_and_a_quiet_one_says_nothing():
+    noisy, quiet = session(others_busy=0.4), session()
+    assert disturbance([noisy.measure(COPY)]) == "others used 40% of the machine meanwhile"
+    assert disturbance([quiet.measure(COPY)]) == ""
+
+
+def test_ridges_are_those_of_the_slopes_that_judge_something():
+    run = session()
+    for kernel in (COPY, chains.kernel(8), DIAL):
+        run.measure(kernel)
+    assert set(run.ridges()) == {"fp32/dram", "fp32/dram_copy_nt"}
+    assert run.ridges()["fp32/dram_copy_nt"].value == pytest.approx(10, rel=0.02)
+
+
+def test_the_day_of_the_run_is_in_its_environment():
+    assert len(session().environment.facts["date"].split("-")) == 3
