@@ -361,7 +361,7 @@ class FakeBackend:
         self.device = _device(truth)
         self.target = Target("fake", "fake", lanes=8, registers=32)
         self.timer = Timer("fake", truth.timer.tick_s)
-        self.launch_timers = dict.fromkeys(truth.launch_s, self.timer)
+        self.launch_timers: Mapping[str, Timer] = dict.fromkeys(truth.launch_s, self.timer)
         self.least_sample_s = 0.0
         self.unit = ""
         self.notes: Sequence[str] = ("this device is fake: its results are what its truth tells",)

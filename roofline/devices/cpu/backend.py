@@ -63,7 +63,7 @@ class CpuBackend:
         self.notes: Sequence[str] = parts.notes
         self.timer = Timer(f"cpu.{parts.clock.name}", parts.clock.tick_s)
         host = Timer("perf_counter", time.get_clock_info("perf_counter").resolution)
-        self.launch_timers = {"launch": self.timer, "launch_sync": host}
+        self.launch_timers: Mapping[str, Timer] = {"launch": self.timer, "launch_sync": host}
         self.least_sample_s = 50e-6
         self.unit = ""
         self._cores, self._jit, self._entries, self._clock = parts.cores, parts.jit, parts.entries, parts.clock

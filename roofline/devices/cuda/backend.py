@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +106,7 @@ class CudaBackend:
         self.target = Target(kind="cuda", architecture=self._compiler.architecture, lanes=1, registers=255)
         self.timer = Timer("cuda events", EVENT_TICK_S)
         host = Timer("perf_counter", time.get_clock_info("perf_counter").resolution)
-        self.launch_timers = dict.fromkeys(self.launch_modes, host)
+        self.launch_timers: Mapping[str, Timer] = dict.fromkeys(self.launch_modes, host)
         self.unit = found.uuid
         self.notes: Sequence[str] = tuple(note for note in (cupy_note, cache.note, *self._opening_notes()) if note)
 
