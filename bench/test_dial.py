@@ -18,9 +18,16 @@ pytestmark = pytest.mark.bench
 FLAT = {"cpu": 1.25, "fake": 1.25, "cuda": 1.05}
 
 
-@pytest.mark.parametrize("kernel", [*dial.every_kernel()], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [*dial.at(dial.POINTS)], ids=lambda kernel: kernel.name)
 def test_dial(kernel, measure):
     """One point of the dial; it is checked against its reference before it is timed (A9)."""
+    measure(kernel)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kernel", [*dial.at(dial.FINE_POINTS)], ids=lambda kernel: kernel.name)
+def test_dial_finely(kernel, measure):
+    """A point between the others, for the whole curve."""
     measure(kernel)
 
 

@@ -20,6 +20,8 @@ from . import dial_cpu, dial_cuda
 
 # Powers of two, and points half-way between them where the ridges of CPUs (F = 12 … 40) and GPUs (F = 48 … 256) lie.
 POINTS = tuple(sorted([2**power for power in range(12)] + [12, 24, 48, 96, 192]))
+# More points between these, for whoever wants the whole curve: a long experiment.
+FINE_POINTS = (3, 6, 384, 768, 1536)
 STORES = {"cpu": ("inplace", "nt", "ordinary"), "cuda": ("plain",), "fake": ("plain",)}
 SLOPES = {"inplace": "dram_update", "nt": "dram_copy_nt", "ordinary": "dram_copy_ordinary", "plain": "dram"}
 
@@ -68,6 +70,11 @@ def kernel(steps: int, stores: str) -> Kernel:
     )
 
 
+def at(points: Sequence[int]) -> Iterator[Kernel]:
+    """The dial at some settings of F, with every way to store."""
+    return (kernel(steps, stores) for stores in SLOPES for steps in points)
+
+
 def every_kernel() -> Iterator[Kernel]:
     """Every point of the dial with every way to store."""
-    return (kernel(steps, stores) for stores in SLOPES for steps in POINTS)
+    return at(POINTS + FINE_POINTS)

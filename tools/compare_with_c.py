@@ -209,7 +209,7 @@ def import_seconds() -> float:
 
 def costs(cpu: CpuBackend) -> list[list[str]]:
     """Compile time, launch cost and import time against their bars."""
-    points = [kernel for kernel in dial.every_kernel() if kernel.variants(cpu.target) and "cpu" in kernel.sources]
+    points = [kernel for kernel in dial.at(dial.POINTS) if kernel.variants(cpu.target) and "cpu" in kernel.sources]
     regions = {mode: median(cpu.time_launches(mode, LAUNCHES).seconds for _ in range(21)) for mode in cpu.launch_modes}
     figures = [
         ("compile the whole dial", compile_seconds(points), 1.0),
