@@ -270,6 +270,8 @@ class Run:
         if self.saving and self.rows:
             self.config._benchmarksession.handle_saving()  # type: ignore[attr-defined]
             self.say(f"roofline: what was measured before is in {storage.saved}, marked incomplete")
+        if self._reporter is not None:
+            self._reporter.flush()  # nothing else will, when the process ends like this
         os._exit(pytest.ExitCode.TESTS_FAILED)
 
     def ensure_roofs_of(self, kernel: Kernel) -> None:
