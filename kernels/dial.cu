@@ -5,15 +5,18 @@
 // function holds exactly F FFMA an element. There is no bounds check, since below the ridge every instruction that is
 // not an FFMA takes an issue slot from one: `tail` handles what is left beyond the last whole tile.
 //
+// Loads pass L1 by (.cg) and stores have no hint: dram.cu says why nothing is marked to be evicted first.
+//
 // Five shapes, since no one is best at every F:
 //   vectors    V loads of 16 bytes a thread; many resident threads hide the latency. Best while memory decides.
 //   scalars    V loads of 4 bytes a thread, T apart. A short body, which matters once F is large: beyond about 8000
 //              instructions (128 KiB) a straight line falls out of the instruction cache.
 //   prefetched one wave of blocks; the next tile is loaded into registers while this one computes.
 //   pipelined  the same, with STAGES tiles on their way into shared memory (cp.async, sm_80 and later). Each thread
-//              reads back only what it copied itself, so no barrier is needed. Best around the ridge.
+//              reads back only what it copied itself, so no barrier is needed.
 //   streamed   pipelined within RUN adjacent tiles, then the next block: the addresses in flight stay close together,
-//              which memory likes better than a wave of blocks that drift apart.
+//              which memory likes better than a wave of blocks that drift apart. Best around the ridge: few small tiles
+//              a block just below it, as many elements a thread as the instruction cache bears at it.
 
 namespace dial {
 
@@ -38,8 +41,7 @@ __device__ __forceinline__ void unpack(float (&v)[4 * V], int j, float4 loaded) 
 template <int V, int T>
 __device__ __forceinline__ void store(float4* y, const float (&v)[4 * V]) {
 #pragma unroll
-    for (int j = 0; j < V; ++j)
-        __stcs(y + j * T, make_float4(v[4 * j], v[4 * j + 1], v[4 * j + 2], v[4 * j + 3]));
+    for (int j = 0; j < V; ++j) y[j * T] = make_float4(v[4 * j], v[4 * j + 1], v[4 * j + 2], v[4 * j + 3]);
 }
 
 template <int F, int V, int T>
@@ -47,7 +49,7 @@ __global__ void __launch_bounds__(T) vectors(const float4* __restrict__ x, float
     const u64 first = u64(blockIdx.x) * (V * T) + threadIdx.x;
     float v[4 * V];
 #pragma unroll
-    for (int j = 0; j < V; ++j) unpack<V>(v, j, __ldcs(x + first + j * T));
+    for (int j = 0; j < V; ++j) unpack<V>(v, j, __ldcg(x + first + j * T));
     steps<F>(v, a, b);
     store<V, T>(y + first, v);
 }
@@ -57,10 +59,10 @@ __global__ void __launch_bounds__(T) scalars(const float* __restrict__ x, float*
     const u64 first = u64(blockIdx.x) * (V * T) + threadIdx.x;
     float v[V];
 #pragma unroll
-    for (int j = 0; j < V; ++j) v[j] = __ldcs(x + first + j * T);
+    for (int j = 0; j < V; ++j) v[j] = __ldcg(x + first + j * T);
     steps<F>(v, a, b);
 #pragma unroll
-    for (int j = 0; j < V; ++j) __stcs(y + first + j * T, v[j]);
+    for (int j = 0; j < V; ++j) y[first + j * T] = v[j];
 }
 
 template <int F, int V, int T>
@@ -71,7 +73,7 @@ __global__ void __launch_bounds__(T) prefetched(const float4* __restrict__ x, fl
     u64 at = u64(blockIdx.x) * (V * T) + threadIdx.x;
     float4 next[V];
 #pragma unroll
-    for (int j = 0; j < V; ++j) next[j] = __ldcs(x + at + j * T);
+    for (int j = 0; j < V; ++j) next[j] = __ldcg(x + at + j * T);
 #pragma unroll 1
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         float v[4 * V];
@@ -79,7 +81,7 @@ __global__ void __launch_bounds__(T) prefetched(const float4* __restrict__ x, fl
         for (int j = 0; j < V; ++j) unpack<V>(v, j, next[j]);
         if (tile + gridDim.x < tiles) {
 #pragma unroll
-            for (int j = 0; j < V; ++j) next[j] = __ldcs(x + at + stride + j * T);
+            for (int j = 0; j < V; ++j) next[j] = __ldcg(x + at + stride + j * T);
         }
         steps<F>(v, a, b);
         store<V, T>(y + at, v);

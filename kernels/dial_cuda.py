@@ -36,27 +36,41 @@ def _prefetched(loads: int, threads: int, blocks: int) -> Variant:
 
 
 def _pipelined(loads: int, threads: int, blocks: int, stages: int) -> Variant:
-    shape = {"shape": "pipelined", "loads": loads, "threads": threads, "blocks": blocks, "stages": stages}
+    shape: dict[str, int | str | bool] = {
+        "shape": "pipelined",
+        "loads": loads,
+        "threads": threads,
+        "blocks": blocks,
+        "stages": stages,
+    }
     return Variant(f"pipelined-{loads}x{threads}x{blocks}-{stages}", shape)
 
 
 def _streamed(loads: int, threads: int, stages: int, run: int) -> Variant:
-    shape = {"shape": "streamed", "loads": loads, "threads": threads, "stages": stages, "run": run}
+    shape: dict[str, int | str | bool] = {
+        "shape": "streamed",
+        "loads": loads,
+        "threads": threads,
+        "stages": stages,
+        "run": run,
+    }
     return Variant(f"streamed-{loads}x{threads}x{run}-{stages}", shape)
 
 
 def variants(target: Target, steps: int) -> Sequence[Variant]:
     """The shapes that came out best near this F on some card, best guess first."""
     if steps < BELOW_EVERY_RIDGE:
-        return (_vectors(1, 256), _vectors(1, 128), _scalars(4, 256), _vectors(2, 128))
+        return (_vectors(1, 128), _vectors(1, 256), _scalars(4, 256), _vectors(2, 128))
     if steps >= ABOVE_EVERY_RIDGE:
         looped = (_prefetched(1, 256, 8), _scalars(4, 256)) if 4 * steps <= LOOPED_BODY else ()
         return (*looped, _scalars(2, 256), _scalars(1, 256), _scalars(2, 512))
     plain = (_vectors(4, 128), _prefetched(2, 256, 4), _vectors(2, 128), _vectors(1, 256))
     if compute_capability(target.architecture) < COPIES_ASYNC:
         return plain
-    loads = min(4, LOOPED_BODY // (4 * steps))
-    return (_pipelined(loads, 512, 2, 2), _pipelined(loads, 256, 3, 3), _streamed(min(2, loads), 128, 4, 8), *plain)
+    most = LOOPED_BODY // (4 * steps)
+    loads = min(4, most)
+    wide = 8 if most >= 8 else loads
+    return (_streamed(wide, 128, 2, 4), _pipelined(loads, 512, 2, 2), _streamed(loads, 64, 2, 2), *plain)
 
 
 @cache

@@ -45,11 +45,15 @@ def _sum(arrays: Sequence[Array]) -> Array:
     return np.asarray(arrays[0].sum(dtype=np.float64))
 
 
+def _triad(arrays: Sequence[Array]) -> Array:
+    return arrays[0].astype(np.float64) + SCALARS[0] * arrays[1].astype(np.float64)
+
+
 PATTERNS = (
     Pattern("read", "dram_read", 1, 0, 1, _sum),
     Pattern("write", "dram_write", 0, 1, 0, lambda arrays: np.full(arrays[-1].shape, SCALARS[0])),
     Pattern("copy", "dram", 1, 1, 0, lambda arrays: arrays[0].astype(np.float64)),
-    Pattern("triad", "dram_triad", 2, 1, 2, lambda arrays: arrays[0] + SCALARS[0] * arrays[1].astype(np.float64)),
+    Pattern("triad", "dram_triad", 2, 1, 2, _triad),
 )
 
 
