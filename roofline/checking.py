@@ -55,6 +55,10 @@ def _check_size(backend: Backend, binary: Binary, n: int, launches: int) -> None
         found = kernel.observe(backend.read_back(buffers))
     finally:
         backend.free(buffers)
+    if len(expected) != len(found):
+        raise IncorrectResult(
+            f"{kernel.experiment}/{kernel.name}: its reference gives {len(expected)} arrays, {len(found)} are observed"
+        )
     for want, have in zip(expected, found, strict=True):
         _compare(binary, n, np.asarray(want, np.float64), np.asarray(have, np.float64))
 

@@ -87,7 +87,13 @@ class Prediction:
 
 
 def within(low: float, high: float, formula: str, unit: str = "") -> Callable[[Device], Expected]:
-    """A formula's expectation that is the same for every device."""
+    """A formula's expectation that is the same for every device.
+
+    Raises:
+        ValueError: `low` is above `high`.
+    """
+    if not low <= high:
+        raise ValueError(f"expected {low} … {high}: give the lower bound first")
     return lambda _: Expectation(low, high, f"formula: {formula}", unit)
 
 

@@ -40,27 +40,36 @@ def plateau(dial: Dial, ridge: float, roof: Estimate) -> Estimate | None:
     return min(right, key=lambda rate: rate.value).over(roof) if right else None
 
 
-def knee(dial: Dial, bandwidth: float) -> float | None:
+def knee(dial: Dial, bandwidth: float) -> Estimate | None:
     """The intensity where the dial turns, from its times alone: half of that at which time is twice the flat time.
 
     With T(I) = max(T0, I · c) the time doubles at twice the ridge, however soft the knee itself is. Between points it
     is interpolated on log-log axes. Rows measured beside the slope count by their share of `bandwidth`, which takes its
-    drift out. None when the time never doubles.
+    drift out. Its interval is as wide, relatively, as the widest of the rows that it was read off. None when the time
+    never doubles.
     """
     per_byte = [(row.work.intensity(), _seconds_per_byte(row, bandwidth)) for row in dial]
     flat = median(seconds for _, seconds in per_byte[:3])
-    for (left, before), (right, after) in pairwise(per_byte):
+    for number, ((left, before), (right, after)) in enumerate(pairwise(per_byte)):
         if before < 2 * flat <= after:
             share = log(2 * flat / before) / log(after / before)
-            return exp(log(left) + share * log(right / left)) / 2
+            turn = exp(log(left) + share * log(right / left)) / 2
+            noise = max(_noise(row) for row in [*dial[:3], *dial[number : number + 2]])
+            return Estimate(turn, turn / (1 + noise), turn * (1 + noise))
     return None
+
+
+def _noise(row: Measurement) -> float:
+    """Half the width of a row's interval, over its figure."""
+    known = row.beside or row.seconds
+    return (known.high - known.low) / 2 / known.value
 
 
 def _seconds_per_byte(row: Measurement, bandwidth: float) -> float:
     return 1 / (row.beside.value * bandwidth if row.beside else row.bytes_per_s().value)
 
 
-def worst_fraction(dial: Dial, roofline: Roofline) -> tuple[Estimate, Measurement]:
-    """The point that is furthest below min(P, I · β), as a share of it, and which it is (M2)."""
+def furthest(dial: Dial, roofline: Roofline) -> tuple[Estimate, Measurement]:
+    """The point that is furthest from min(P, I · β), below or above it, as a share of it, and which it is (M2)."""
     shares = [(roofline.share(row)[2], row) for row in dial]
-    return min(shares, key=lambda pair: pair[0].value)
+    return max(shares, key=lambda pair: abs(log(pair[0].value)))

@@ -49,6 +49,10 @@ class Source:
     shared_bytes: int = 0
 
 
+class InvalidKernel(Exception):
+    """A kernel contradicts itself or names what does not exist; the message says which and what is allowed."""
+
+
 def written_arrays(arrays: Sequence[Array]) -> Sequence[Array]:
     """The arrays that a kernel with one output wrote: the last one."""
     return arrays[-1:]

@@ -5,12 +5,15 @@ Seconds, bytes, FLOP, FLOP/s, B/s, Hz everywhere; text with prefixes is made in 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from statistics import median
 from typing import Literal
 
 BYTES_PER_SECOND = "B/s"
 FLOP_PER_SECOND = "FLOP/s"
 SECONDS = "s"
+# File systems take names of 255 bytes; a folder's name should also be read by people.
+LONGEST_SLUG = 80
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,10 @@ class Device:
         if self.mig_profile:
             parts.append(self.mig_profile)
         text = "".join(c if c.isascii() and c.isalnum() else "-" for c in " ".join(parts).lower())
-        return "-".join(filter(None, text.split("-"))) or "unnamed"
+        slug = "-".join(filter(None, text.split("-"))) or "unnamed"
+        if len(slug) <= LONGEST_SLUG:
+            return slug
+        return f"{slug[: LONGEST_SLUG - 9]}-{sha256(slug.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)

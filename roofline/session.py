@@ -5,6 +5,7 @@ Knows nothing of pytest. Everything measured stays here whatever happens next, s
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from statistics import median
@@ -15,7 +16,7 @@ from roofline.checking import check
 from roofline.claims import Known
 from roofline.counting import BYTES
 from roofline.devices.base import Backend, Binary, Buffers, KernelUnsupported, Launch
-from roofline.kernel import Kernel
+from roofline.kernel import InvalidKernel, Kernel
 from roofline.kernels import every_kernel
 from roofline.kernels import launch as launching
 from roofline.model import (
@@ -73,7 +74,8 @@ class Session:
         self._plan: BufferPlan | None = None
         self._arena: Buffers | None = None
         self._small: dict[tuple[int, str, str], Buffers] = {}
-        self._built: dict[tuple[str, str], Sequence[Binary]] = {}
+        self._built: dict[int, tuple[Kernel, Sequence[Binary]]] = {}
+        self._draining: set[str] = set()
         self._again_s = AGAIN_S
         self._winners: dict[tuple[str, str], Launch] = {}
 
@@ -156,24 +158,26 @@ class Session:
 
     def binaries(self, kernel: Kernel) -> Sequence[Binary]:
         """Every variant of a kernel, built and found correct, once a session."""
-        name = (kernel.experiment, kernel.name)
-        if name not in self._built:
+        if id(kernel) not in self._built:
             variants = kernel.variants(self.backend.target)
             if not variants:
                 raise KernelUnsupported(f"no variant of it fits the registers of {self.backend.target.architecture}")
             built = self.backend.build(kernel, variants)
             for binary in built:
                 check(self.backend, binary)
-            self._built[name] = built
-        return self._built[name]
+            self._built[id(kernel)] = kernel, built  # held, so that no other kernel can get its id
+        return self._built[id(kernel)][1]
 
     def _measure(self, kernel: Kernel, budget: Budget) -> Measurement:
+        _validate(kernel)
         binaries = self.binaries(kernel)
         buffers = self.buffers(kernel)
         size = kernel.size(buffers.elements)
         launches = {binary.variant.name: _launch(binary, buffers, size) for binary in binaries}
         winner, searched = search(self.backend, launches, budget)
         best = launches[winner]
+        if kernel.sustained:
+            self._draining.add(kernel.experiment)
         samples = self._sustained(best) if kernel.sustained else self._undisturbed(best, budget)
         work = kernel.work(size)
         return Measurement(
@@ -249,6 +253,15 @@ class Session:
             measures=(mode,),
         )
 
+    def held_down(self) -> str:
+        """What held the clock down in most rows of a run, empty where nothing did.
+
+        Kernels that draw so much power that every device lowers its clock for them do not count.
+        """
+        steady = [m.samples for key, m in self.measurements.items() if key.experiment not in self._draining]
+        held = [samples.throttle for samples in steady if samples.throttle]
+        return held[len(held) // 2] if 2 * len(held) > len(steady) else ""
+
     def ceilings(self) -> dict[str, Ceiling]:
         """What was measured in this session, and for what was not, what a quick probe found."""
         probed = {
@@ -268,7 +281,8 @@ class Session:
         for resource in missing:
             for kernel in every_kernel():
                 if resource in kernel.measures and runs_on(kernel, self.device.kind):
-                    self._probe(kernel)
+                    with suppress(KernelUnsupported):  # the others that measure it are enough
+                        self._probe(kernel)
         return missing
 
     def _probe(self, kernel: Kernel) -> None:
@@ -309,6 +323,29 @@ class Session:
     def close(self) -> None:
         """Give everything back to the device."""
         self.backend.close()
+
+
+def _validate(kernel: Kernel) -> None:
+    """Refuse, before it costs any time, a kernel whose row could not be kept.
+
+    Raises:
+        InvalidKernel: its names are empty, or its work is no count.
+    """
+    name, work = f"{kernel.experiment}/{kernel.name}", kernel.work(1)
+    if not kernel.experiment or not kernel.name:
+        raise InvalidKernel(f"{name!r}: a kernel needs an experiment and a name, by which its row is found again")
+    if work.unit != kernel.unit:
+        raise InvalidKernel(
+            f"{name}: its work is counted in {work.unit!r} and the kernel says {kernel.unit!r}: one unit"
+        )
+    if kernel.memory == "dram" and "dram" not in work.traffic:
+        raise InvalidKernel(f"{name}: its work counts {sorted(work.traffic)}: a kernel on DRAM buffers counts 'dram'")
+    counts = {"flops": work.flops}
+    for level, traffic in work.traffic.items():
+        counts |= {f"bytes read at {level}": traffic.read, f"bytes written at {level}": traffic.written}
+    for what, count in counts.items():
+        if not 0 <= count < float("inf"):
+            raise InvalidKernel(f"{name}: {what} of one element are {count}: give a number, 0 or more")
 
 
 def runs_on(kernel: Kernel, kind: str) -> bool:

@@ -8,7 +8,7 @@ class Watchdog:
     """Calls `expired` from a thread of its own when `limit_s` seconds pass between entering and leaving."""
 
     def __init__(self, limit_s: float, expired: Callable[[], None]) -> None:
-        self._timer = threading.Timer(limit_s, expired)
+        self._timer = threading.Timer(min(limit_s, threading.TIMEOUT_MAX), expired)
         self._timer.daemon = True
 
     def __enter__(self) -> "Watchdog":

@@ -1,8 +1,10 @@
 """What the rows of a dial say together, on dials made from a known roofline."""
 
+from dataclasses import replace
+
 import pytest
 
-from roofline.dials import bandwidth_spread, dials, knee, plateau, worst_fraction
+from roofline.dials import bandwidth_spread, dials, furthest, knee, plateau
 from roofline.kernels import dial
 from roofline.model import Ceiling, Estimate, Measurement, RowKey, Samples, Timer, Traffic, Work
 from roofline.rooflines import Roofline
@@ -47,13 +49,13 @@ def perfect():
 
 def test_the_knee_of_a_perfect_dial_is_its_ridge():
     """A4: read off the times alone, the dial turns at P / β."""
-    assert knee(perfect(), BANDWIDTH) == pytest.approx(RIDGE, rel=0.05)
+    assert knee(perfect(), BANDWIDTH).value == pytest.approx(RIDGE, rel=0.05)
 
 
 def test_a_soft_knee_is_found_at_the_same_place():
     """Points around the ridge that lose a fifth do not move the knee, since far points decide it."""
     rows = [row(steps, slow=1.2 if 0.5 < steps / 4 / RIDGE < 1.5 else 1.0) for steps in dial.POINTS]
-    assert knee(rows, BANDWIDTH) == pytest.approx(RIDGE, rel=0.05)
+    assert knee(rows, BANDWIDTH).value == pytest.approx(RIDGE, rel=0.05)
 
 
 def test_a_dial_that_never_turns_has_no_knee():
@@ -85,7 +87,7 @@ def test_the_plateau_is_the_least_of_what_lies_past_the_ridge():
 def test_the_worst_point_is_found_and_named():
     """M2: the share of min(P, I·β) that the furthest point reaches."""
     rows = [row(steps, slow=2.0 if steps == 24 else 1.0) for steps in dial.POINTS]
-    share, worst = worst_fraction(rows, ROOFLINE)
+    share, worst = furthest(rows, ROOFLINE)
     assert (share.value, worst.key.kernel) == (pytest.approx(0.5), "dial-0024")
 
 
@@ -103,8 +105,21 @@ def test_memory_that_drifts_does_not_make_the_dial_uneven():
 
 def test_memory_that_drifts_moves_no_point_off_its_roof():
     """M2: a point is judged by the slope of its own moment."""
-    share, _ = worst_fraction(drifting(), ROOFLINE)
+    share, _ = furthest(drifting(), ROOFLINE)
     assert share.value == pytest.approx(1.0)
+
+
+def test_a_point_above_its_roof_is_the_furthest_too():
+    """M5: a point far above its roof must not pass because others are near theirs."""
+    rows = [row(steps, slow=0.3 if steps == 24 else 0.97) for steps in dial.POINTS]
+    share, worst = furthest(rows, ROOFLINE)
+    assert (share.value, worst.key.kernel) == (pytest.approx(1 / 0.3), "dial-0024")
+
+
+def test_the_knee_is_as_uncertain_as_the_rows_it_was_read_off():
+    rows = [replace(each, seconds=Estimate(s := each.seconds.value, 0.9 * s, 1.3 * s)) for each in perfect()]
+    found = knee(rows, BANDWIDTH)
+    assert found.high / found.value == pytest.approx(1.2)
 
 
 def test_each_way_to_store_is_a_dial_of_its_own():

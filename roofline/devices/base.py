@@ -23,6 +23,10 @@ class WrongMachineCode(Exception):
     """The built code lacks, or has more of, the instructions that the kernel is about. It is never timed."""
 
 
+class BuildFailed(Exception):
+    """The source of a kernel could not be built; the message names the kernel and what its compiler said."""
+
+
 class DeviceFault(Exception):
     """A kernel failed while it ran; what was measured before it stands."""
 

@@ -39,7 +39,10 @@ def _open_any() -> Opened:
 
     why = why_no_cuda()
     if why is None:
-        return Opened(_open_cuda("0"), "the first CUDA device")
+        try:
+            return Opened(_open_cuda("0"), "the first CUDA device")
+        except DeviceUnavailable as reason:
+            why = str(reason).removeprefix("no CUDA device: ")
     return Opened(_open_cpu(), f"no CUDA device: {why}")
 
 

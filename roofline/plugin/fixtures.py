@@ -67,13 +67,22 @@ def measure(
     run = _run_of(request.config)
 
     def measure(kernel: Kernel) -> Measurement:
+        if not isinstance(kernel, Kernel):
+            pytest.fail(f"measure() takes a roofline.kernel.Kernel, not {kernel!r}", pytrace=False)
+        _refuse_second(request, run)
         if benchmark.disabled:
-            roofline_session.binaries(kernel)
+            run.guarded(request, lambda: roofline_session.binaries(kernel))
             pytest.skip("checked but not timed: --benchmark-disable")
-        run.ensure_roofs_of(kernel)
-        return run.take(request, benchmark, lambda: roofline_session.measure(kernel))
+        return run.take(request, benchmark, lambda: roofline_session.measure(kernel), kernel)
 
     return measure
+
+
+def _refuse_second(request: pytest.FixtureRequest, run: Run) -> None:
+    """One test is one row: what was measured first stays."""
+    if request.node.nodeid in run.timed:
+        pytest.fail("one test measures one kernel: parametrize it, or write a second test", pytrace=False)
+    run.timed.add(request.node.nodeid)
 
 
 @pytest.fixture
@@ -84,6 +93,7 @@ def measure_launches(
     run = _run_of(request.config)
 
     def measure_launches(mode: str) -> Measurement:
+        _refuse_second(request, run)
         if benchmark.disabled:
             pytest.skip("not timed: --benchmark-disable")
         return run.take(request, benchmark, lambda: roofline_session.measure_launches(mode))
@@ -122,10 +132,12 @@ def claim(request: pytest.FixtureRequest, roofline_session: Session) -> Callable
     if prediction is None:
         pytest.fail("the claim fixture needs @pytest.mark.predicts(Prediction(…)) on the test", pytrace=False)
 
-    def judge(measured: Estimate | None, rows: Sequence[Measurement] = (), note: str = "") -> None:
-        expected = run.expected.get(request.node.nodeid) or prediction.expectation(
-            roofline_session.device, roofline_session.baseline
-        )
+    def judge(measured: Estimate | float | None, rows: Sequence[Measurement] = (), note: str = "") -> None:
+        if request.node.nodeid in run.unstated:
+            pytest.fail(run.unstated[request.node.nodeid], pytrace=False)
+        expected = run.expected[request.node.nodeid]
+        if isinstance(measured, (int, float)):
+            measured = Estimate(measured, measured, measured)
         settled = settle(prediction, expected, measured, disturbance(rows), note)
         roofline_session.claims.append(settled)
         line = progress.claim_line(settled)

@@ -1,10 +1,12 @@
 """One pytest run that measures: opens the device, orders and follows the tests, and makes the record at the end."""
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlparse
 
 import pytest
@@ -14,9 +16,9 @@ from roofline.baseline import Store, StoreError, writable
 from roofline.buffers import TooLittleMemory
 from roofline.checking import IncorrectResult
 from roofline.claims import Expected, NotApplicable
-from roofline.devices.base import DeviceFault, DeviceUnavailable, KernelUnsupported, WrongMachineCode
+from roofline.devices.base import BuildFailed, DeviceFault, DeviceUnavailable, KernelUnsupported, WrongMachineCode
 from roofline.devices.choose import open_device
-from roofline.kernel import Kernel
+from roofline.kernel import InvalidKernel, Kernel
 from roofline.model import Device, Measurement
 from roofline.plugin.selection import (
     asks_for_full,
@@ -31,12 +33,28 @@ from roofline.plugin.selection import (
 )
 from roofline.plugin.storage import RecordStorage, is_row
 from roofline.report import chart, progress, terminal
+from roofline.report.text import one_line
 from roofline.session import Session
 from roofline.timing import Budget, DeviceClock, TimerFault
 from roofline.watchdog import Watchdog
 
+Result = TypeVar("Result")
+
 DEFAULT_STORAGE = "file://./.benchmarks"  # pytest-benchmark's own
-FAULTS = (DeviceFault, DeviceUnavailable, IncorrectResult, TimerFault, TooLittleMemory, WrongMachineCode)
+# What a measurement may end in and a person can act on: one line, no traceback of ours.
+FAULTS = (
+    BuildFailed,
+    DeviceFault,
+    DeviceUnavailable,
+    IncorrectResult,
+    InvalidKernel,
+    MemoryError,
+    TimerFault,
+    TooLittleMemory,
+    WrongMachineCode,
+)
+# Once a hang was noticed, this long for reports to be written before the process ends all the same.
+LAST_WORDS_S = 10.0
 
 
 class Run:
@@ -46,9 +64,11 @@ class Run:
         self.config = config
         self.clock = DeviceClock()
         self.expected: dict[str, Expected] = {}
+        self.unstated: dict[str, str] = {}
         self.items: list[pytest.Item] = []
         self.left_out: list[str] = []
         self.finished: set[str] = set()
+        self.timed: set[str] = set()
         self.rows: list[tuple[Any, Measurement]] = []
         self.storage: RecordStorage | None = None
         self.interrupted = ""
@@ -57,6 +77,7 @@ class Run:
         self._session: Session | None = None
         self._opened_because = ""
         self._notes: tuple[str, ...] = ()
+        self._handlers: dict[int, Any] = {}
 
     # -- the device ---------------------------------------------------------------------------------------------
 
@@ -77,6 +98,7 @@ class Run:
             found = self.store.find(opened.backend.device)
             self._session.baseline = found.record
             self._notes = (*opened.backend.notes, *found.notes)
+            self._end_like_ctrl_c()
         return self._session
 
     @property
@@ -137,9 +159,7 @@ class Run:
         if self.saving:
             self._check_saving(session.device)
         for item in collected:
-            prediction = prediction_of(item)
-            if prediction:
-                self.expected[item.nodeid] = prediction.expectation(session.device, session.baseline)
+            self._state(item, session)
         applicable = [item for item in collected if self._applies(item)]
         self._deselect(items, [item for item in items if measures(item) and item not in applicable])
         items.sort(key=rank)
@@ -149,6 +169,16 @@ class Run:
         self.left_out += [f"all of {name}" for name in left_out_modules(collected)]
         if any(kernel and kernel.memory == "dram" for kernel in map(kernel_of, self.items)):
             _ = session.buffer_plan
+
+    def _state(self, item: pytest.Item, session: Session) -> None:
+        """Ask a test's prediction what it expects; one that cannot say fails its own test and no other."""
+        prediction = prediction_of(item)
+        if prediction is None:
+            return
+        try:
+            self.expected[item.nodeid] = prediction.expectation(session.device, session.baseline)
+        except Exception as fault:  # noqa: BLE001 - a prediction is its author's code and may raise anything
+            self.unstated[item.nodeid] = f"its prediction cannot be stated: {type(fault).__name__}: {fault}"
 
     def _applies(self, item: pytest.Item) -> bool:
         """Whether a test is about this kind of device, and not about a baseline that there is not."""
@@ -164,16 +194,16 @@ class Run:
                 "--device fake measures nothing, so its results are no baseline: to try the saving itself, name a "
                 "folder with --benchmark-storage"
             )
-        writable(self.store.root)
+        writable(self.store.folder(device))
 
     def pytest_collection_finish(self) -> None:
         """Say which device is measured and why, and what is expected of it, before anything runs."""
         if not self.items:
             return
         session = self.session
-        self.say(f"roofline: {session.device.name} ({session.device.slug}), {self._opened_because}")
+        self.say(f"roofline: {one_line(session.device.name)} ({session.device.slug}), {self._opened_because}")
         for note in self._notes:
-            self.say(f"roofline: note: {note}")
+            self.say(f"roofline: note: {one_line(note)}")
         against = session.baseline.name if session.baseline else "no baseline: families and formulas judge"
         self.say(f"roofline: judged by {against}")
         stated = [
@@ -235,41 +265,62 @@ class Run:
         name = _short_name(report.nodeid)
         self.say(f"[{done:3d}/{total}, {total - done} left] {progress.progress(name, line, report.outcome)}")
 
-    def take(self, request: pytest.FixtureRequest, benchmark: Any, run: Callable[[], Measurement]) -> Measurement:
+    def take(
+        self,
+        request: pytest.FixtureRequest,
+        benchmark: Any,
+        run: Callable[[], Measurement],
+        kernel: Kernel | None = None,
+    ) -> Measurement:
         """Measure under the watchdog, hand the samples to pytest-benchmark, and keep the row."""
-        told = request.node.user_properties
-        try:
-            with Watchdog(self.config.option.roofline_timeout, self._hung):
-                measurement = run()
-        except KernelUnsupported as reason:
-            told.append(("roofline", f"absent: {reason}"))
-            pytest.skip(str(reason))
-        except FAULTS as fault:
-            told.append(("roofline", str(fault)))
-            pytest.fail(str(fault), pytrace=False)
+
+        def measured() -> Measurement:
+            if kernel:
+                self.ensure_roofs_of(kernel)
+            return run()
+
+        measurement = self.guarded(request, measured)
         self._replay(benchmark, measurement)
         self.rows.append((benchmark, measurement))
-        told.append(("roofline", progress.figures(measurement)))
+        request.node.user_properties.append(("roofline", progress.figures(measurement)))
         return measurement
+
+    def guarded(self, request: pytest.FixtureRequest, run: Callable[[], Result]) -> Result:
+        """Run something on the device: ended when it hangs, and what a person can act on said in one line."""
+        told = request.node.user_properties
+        try:
+            with Watchdog(self.config.option.roofline_timeout, lambda: self._hung(request.node)):
+                return run()
+        except KernelUnsupported as reason:
+            told.append(("roofline", f"absent: {reason}"))
+            unsupported, said = True, str(reason)
+        except FAULTS as fault:
+            told.append(("roofline", str(fault)))
+            unsupported, said = False, str(fault)
+        if unsupported:  # here, and not above: the cause would be shown as a second error
+            pytest.skip(said)
+        pytest.fail(said, pytrace=False)
 
     def _replay(self, benchmark: Any, measurement: Measurement) -> None:
         """Advance the device's clock by each sample under pytest-benchmark's eyes: its statistics are device time."""
         samples = iter(measurement.samples.seconds)
-        benchmark.pedantic(lambda: self.clock.advance(next(samples)), rounds=len(measurement.samples.seconds))
+        # with --benchmark-cprofile it is called once more than there are samples
+        benchmark.pedantic(lambda: self.clock.advance(next(samples, 0.0)), rounds=len(measurement.samples.seconds))
 
-    def _hung(self) -> None:
-        """Called from the watchdog's thread: keep what was measured, name the kernel, and leave."""
-        self.interrupted = (
-            f"{self.session.current} hung: it did not end within {self.config.option.roofline_timeout:g} s"
-        )
+    def _hung(self, item: pytest.Item) -> None:
+        """Called from the watchdog's thread: report the hang, let everything that was measured be saved, and leave."""
+        threading.Timer(LAST_WORDS_S, os._exit, (pytest.ExitCode.TESTS_FAILED,)).start()
+        limit = self.config.option.roofline_timeout
+        self.interrupted = f"{self.session.current} hung: it did not end within {limit:g} s"
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         if capture:
             capture.suspend_global_capture(in_=False)
         self.say(f"roofline: {self.interrupted}, so the run was ended (--roofline-timeout sets the limit)")
-        storage = self._seal()
-        if self.saving and self.rows:
-            self.config._benchmarksession.handle_saving()  # type: ignore[attr-defined]
-            self.say(f"roofline: what was measured before is in {storage.saved}, marked incomplete")
+        item.user_properties.append(("roofline", "hung"))
+        failed = pytest.TestReport(item.nodeid, item.location, {}, "failed", self.interrupted, "call")
+        item.ihook.pytest_runtest_logreport(report=failed)
+        item.session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        item.ihook.pytest_sessionfinish(session=item.session, exitstatus=item.session.exitstatus)
         if self._reporter is not None:
             self._reporter.flush()  # nothing else will, when the process ends like this
         os._exit(pytest.ExitCode.TESTS_FAILED)
@@ -280,22 +331,43 @@ class Run:
         work = kernel.work(1)
         wanted = {work.unit, work.slope()} if kernel.level == "dram" else {work.unit}
         probed = self.session.ensure(sorted(wanted - coming - {"none"}))
-        if probed:
-            self.say(f"roofline: ceilings from a quick probe, not measured in full: {', '.join(probed)}")
+        known = self.session.ceilings()
+        found, nowhere = [r for r in probed if r in known], [r for r in probed if r not in known]
+        if found:
+            self.say(f"roofline: ceilings from a quick probe, not measured in full: {', '.join(found)}")
+        if nowhere:
+            self.say(f"roofline: {kernel.name} is not judged by {', '.join(nowhere)}: no kernel here measures that")
 
     # -- after the run ------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
         """Make the record before pytest-benchmark saves it; a run that measured nothing is no success."""
-        if self._session is not None:
-            if exitstatus == pytest.ExitCode.INTERRUPTED:
-                self.interrupted = "the run was interrupted"
-            self._seal()
-            if any(map(times, self.items)) and not self._session.measurements and exitstatus == pytest.ExitCode.OK:
-                self.say("roofline: nothing was measured, which is no success")
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        return (yield)
+        if self._session is None:
+            return (yield)
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self.interrupted = "the run was interrupted"
+        storage = self._seal()
+        wrong = self._no_success()
+        result = yield
+        if exitstatus == pytest.ExitCode.OK and (wrong or storage.elsewhere):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return result
+
+    def _no_success(self) -> str:
+        """Why a run whose tests all passed is none, empty where it is; it is said at once."""
+        theirs = self.config._benchmarksession  # type: ignore[attr-defined]
+        wrong = ""
+        if not self.session.measurements:
+            self._nothing_to_save()
+            meant = any(map(times, self.items)) and not (theirs.disabled or theirs.skip)
+            wrong = "nothing was measured, which is no success" if meant else ""
+        elif held := self.session.held_down():
+            self.interrupted = self.interrupted or held
+            wrong = f"{held} in most rows: this is not what the device can do, and no baseline"
+        if wrong:
+            self.say(f"roofline: {wrong}")
+        return wrong
 
     def _seal(self) -> RecordStorage:
         """Place every row under the final roofline and hand pytest-benchmark the place to save to."""
@@ -303,6 +375,8 @@ class Run:
         for benchmark, measurement in self.rows:
             benchmark.extra_info.update(record.extra_info(measurement, points.get(measurement.key), None))
         theirs = self.config._benchmarksession  # type: ignore[attr-defined]
+        if self.storage is not None:
+            return self.storage
         self.storage = RecordStorage(theirs.storage, self.store, self.session.device, self.outcome, self.say)
         theirs.storage = self.storage
         if len(self.rows) == len(theirs.benchmarks) and not theirs.verbose:
@@ -353,11 +427,19 @@ class Run:
         self.say(terminal.summary(shown))
         target = self.config.option.roofline_chart
         if target:
-            for line in chart.draw(shown, target):
-                self.say(f"roofline: {line}")
-            self.say(f"roofline: chart in {target}")
+            self._draw(shown, target)
         if self.storage and self.storage.saved:
             self.say(f"roofline: saved {self.storage.saved}")
+
+    def _draw(self, shown: report.Report, target: Path) -> None:
+        try:
+            remarks = chart.draw(shown, target)
+        except (OSError, ValueError, chart.ChartUnavailable) as fault:
+            self.say(f"roofline: no chart: {fault}")
+            return
+        for line in remarks:
+            self.say(f"roofline: {line}")
+        self.say(f"roofline: chart in {target}")
 
     def _report(self) -> report.Report:
         run = self.outcome()
@@ -378,8 +460,19 @@ class Run:
 
     def pytest_unconfigure(self) -> None:
         """Give the device back."""
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         if self._session is not None:
             self._session.close()
+
+    def _end_like_ctrl_c(self) -> None:
+        """A run that is told to end (a CI's time limit, a closed terminal) keeps what it measured, as for Ctrl-C."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                self._handlers[number] = signal.signal(number, signal.default_int_handler)
 
 
 def _short_name(nodeid: str) -> str:

@@ -32,7 +32,8 @@ def kernel_of(item: pytest.Item) -> Kernel | None:
 def prediction_of(item: pytest.Item) -> Prediction | None:
     """The prediction that a test carries."""
     marker = item.get_closest_marker("predicts")
-    return marker.args[0] if marker and marker.args else None
+    stated = marker.args[0] if marker and marker.args else None
+    return stated if isinstance(stated, Prediction) else None
 
 
 def concerns(item: pytest.Item, kind: str) -> bool:

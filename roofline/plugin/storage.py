@@ -22,6 +22,7 @@ class RecordStorage:
         self.outcome = outcome
         self.say = say
         self.saved: Path | None = None
+        self.elsewhere = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.theirs, name)
@@ -40,6 +41,7 @@ class RecordStorage:
             return self.store.save(record, self.device, name)
         except StoreError as fault:
             saved = Store(Path(tempfile.mkdtemp(prefix="roofline-"))).save(record, self.device, name)
+            self.elsewhere = True
             self.say(f"roofline: {fault}; saved as {saved} instead")
             return saved
 

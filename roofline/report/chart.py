@@ -5,6 +5,7 @@ by `roofline.report.naming`; here is the rest: the file, the title, the legend a
 """
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,10 @@ def check(path: Path | str) -> None:
         ChartUnavailable: matplotlib is not installed.
     """
     _kind(path)
+    folder = Path(path).absolute().parent
+    if not os.access(folder, os.W_OK):
+        there = "cannot be written to" if folder.is_dir() else "does not exist"
+        raise ValueError(f"cannot draw a chart into {str(path)!r}: the folder {there}")
     _require_matplotlib()
 
 
@@ -78,11 +83,9 @@ def _kind(path: Path | str) -> str:
 def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401  # optional, and slow to import: only who draws pays
-    except ModuleNotFoundError as missing:
-        if missing.name != "matplotlib":
-            raise
+    except ImportError as missing:
         raise ChartUnavailable(
-            "matplotlib is not installed, so no chart can be drawn: pip install 'pytest-roofline[chart]'"
+            f"matplotlib cannot be imported ({missing}), so no chart can be drawn: pip install 'pytest-roofline[chart]'"
         ) from None
 
 

@@ -202,14 +202,16 @@ def test_a_hang_is_ended_and_what_was_measured_is_kept(pytester, stored):
     truth = pytester.path / "truth.json"
     truth.write_text(json.dumps({"faults": {"hang_kernels": "update-inplace", "hang": "native"}}))
     storage = f"--benchmark-storage=file://{pytester.path}/store"
+    limits = ("--roofline-timeout", "2", f"--junitxml={pytester.path}/report.xml")
     result = pytester.runpytest_subprocess(
-        *SUITE, f"--roofline-fake={truth}", storage, "--benchmark-save=hung", "--roofline-timeout", "2", "-k", "dram"
+        *SUITE, f"--roofline-fake={truth}", storage, "--benchmark-save=hung", *limits, "-k", "dram"
     )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*dram/update-inplace hung: it did not end within 2 s*", "*marked incomplete*"])
+    result.stdout.fnmatch_lines(["*dram/update-inplace hung: it did not end within 2 s*", "*INCOMPLETE RUN*"])
     ((_, record),) = stored()
     assert record["roofline"]["complete"] is False
     assert "read" in {row["extra_info"]["kernel"] for row in record["benchmarks"]}
+    assert "did not end within 2 s" in (pytester.path / "report.xml").read_text()
 
 
 def test_json_output_is_the_record_too(pytester, run):

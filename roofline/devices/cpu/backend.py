@@ -10,7 +10,16 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.devices.base import Binary, Buffers, DeviceFault, KernelUnsupported, Launch, Timing, WrongMachineCode
+from roofline.devices.base import (
+    Binary,
+    Buffers,
+    BuildFailed,
+    DeviceFault,
+    KernelUnsupported,
+    Launch,
+    Timing,
+    WrongMachineCode,
+)
 from roofline.devices.cpu import cgroup, filling, host, machine_code, regions
 from roofline.devices.cpu.clock import Clock
 from roofline.devices.cpu.disturbance import Disturbance
@@ -95,7 +104,11 @@ class CpuBackend:
         """Machine code of each variant, checked against what its source says it must contain."""
         sources = self._sources(kernel, variants)
         began = time.perf_counter()
-        self._compile([source for source in sources if source.text not in self._codes])
+        try:
+            self._compile([source for source in sources if source.text not in self._codes])
+        except (RuntimeError, KeyError) as refusal:  # llvmlite's own errors are RuntimeErrors; an entry not in the text
+            name = f"{kernel.experiment}/{kernel.name}"
+            raise BuildFailed(f"{name}: LLVM cannot build its IR: {' '.join(str(refusal).split())}") from refusal
         each = (time.perf_counter() - began) / len(sources)
         pairs = list(zip(variants, sources, strict=True))
         for variant, source in pairs:

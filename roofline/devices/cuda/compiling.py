@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from roofline.devices.base import DeviceUnavailable, KernelUnsupported
+from roofline.devices.base import BuildFailed, DeviceUnavailable, KernelUnsupported
 from roofline.devices.cuda.cache import Cubin, CubinCache
 
 # Single-precision denormals are flushed, as CuPy compiles; no operand here is one, and the instructions are the same.
@@ -17,7 +17,7 @@ SPECIFIC_FROM = 90
 UNKNOWN_ARCHITECTURE = "invalid value for --gpu-architecture"
 
 
-class CompilationFailed(Exception):
+class CompilationFailed(BuildFailed):
     """NVRTC refused a source; the message is its log."""
 
 

@@ -47,7 +47,7 @@ def import_cupy() -> tuple[Any, str]:
         note = f"cannot write to {folder}: CuPy compiles its own kernels anew; set {CUPY_CACHE} to a writable folder"
     try:
         import cupy
-    except (ImportError, OSError, RuntimeError) as failure:
+    except Exception as failure:
         raise DeviceUnavailable(
             f"CuPy cannot be imported ({failure}): install pytest-roofline with the extra [cuda13] or [cuda12] anew"
         ) from failure
@@ -71,6 +71,8 @@ def devices() -> Sequence[Found]:
     except runtime.CUDARuntimeError as failure:
         why = CAUSES.get(failure.status, str(failure))
         raise DeviceUnavailable(f"no CUDA device: {why}") from failure
+    except (RuntimeError, ImportError, OSError) as failure:  # CuPy's own words for a library it cannot load
+        raise DeviceUnavailable(f"no CUDA device: {failure}") from failure
 
 
 def _found(runtime: Any, index: int) -> Found:
