@@ -55,9 +55,11 @@ def long_ones(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 
 def rank(item: pytest.Item) -> int:
-    """Ceilings first, then what they judge, then the claims over what was recorded."""
+    """Ceilings first, then what they judge; what lowers the clock for others after them; claims over all of it last."""
     kernel = kernel_of(item)
     if prediction_of(item):
+        return 3
+    if kernel and kernel.sustained:
         return 2
     return 0 if kernel and kernel.measures else 1
 
