@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -179,6 +180,18 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def user_folder() -> Path:
+    """Where a user's own baselines are kept outside a checkout of this suite, by the custom of the platform."""
+    home = Path.home()
+    if sys.platform == "win32":
+        data = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        data = home / "Library" / "Application Support"
+    else:
+        data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return data / "pytest-roofline" / "baselines"
 
 
 def writable(root: Path) -> None:

@@ -406,3 +406,23 @@ def test_the_json_that_pytest_benchmark_writes_becomes_a_record(store: Store, tm
     shown = run("pytest_benchmark", "--storage", str(store.root), "compare", f"{CARD.slug}/0001", folder=tmp_path)
     assert "benchmark: 2 tests" in shown
     assert "benchmark 'dram': 1 tests" in shown
+
+
+class TestUserFolder:
+    """Outside a checkout baselines go where the platform keeps a user's data."""
+
+    def test_the_environment_decides_where_it_may(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(baseline.sys, "platform", "linux")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        assert baseline.user_folder() == tmp_path / "pytest-roofline" / "baselines"
+
+    @pytest.mark.parametrize(
+        ("platform", "folder"),
+        [("linux", ".local/share"), ("darwin", "Library/Application Support"), ("win32", "AppData/Local")],
+    )
+    def test_each_platform_has_its_own_custom(self, monkeypatch, tmp_path, platform, folder):
+        for variable in ("XDG_DATA_HOME", "LOCALAPPDATA"):
+            monkeypatch.delenv(variable, raising=False)
+        monkeypatch.setattr(baseline.sys, "platform", platform)
+        monkeypatch.setattr(baseline.Path, "home", lambda: tmp_path)
+        assert baseline.user_folder() == tmp_path / folder / "pytest-roofline" / "baselines"

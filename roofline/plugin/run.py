@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 import pytest
 
 from roofline import record, report
-from roofline.baseline import Store, StoreError, writable
+from roofline.baseline import Store, StoreError, user_folder, writable
 from roofline.buffers import TooLittleMemory
 from roofline.checking import IncorrectResult
 from roofline.claims import Expected, NotApplicable
@@ -106,9 +106,7 @@ class Run:
         """Where the baselines of this run are read from and written to."""
         given = getattr(self.config.option, "benchmark_storage", DEFAULT_STORAGE)
         if given == DEFAULT_STORAGE:
-            import platformdirs
-
-            return Store(platformdirs.user_data_path("pytest-roofline", appauthor=False) / "baselines")
+            return Store(user_folder())
         parsed = urlparse(given)
         return Store(Path(parsed.netloc + parsed.path if parsed.scheme == "file" else given).absolute())
 
