@@ -82,8 +82,9 @@ def test_arithmetic_is_flat_past_the_ridge(claim, rows, roofline):
 )
 def test_the_dial_turns_at_the_measured_ridge(claim, rows, roofline):
     """A4: the intensity at which time begins to grow is the measured peak over the measured bandwidth."""
+    peak = roofline.ceiling("fp32").rate
     found = {
-        slope: (knee(points, roofline.ceiling(slope).rate), roofline.ridge("fp32", slope))
+        slope: (knee(points, roofline.ceiling(slope).rate, peak), roofline.ridge("fp32", slope))
         for slope, points in dials(rows("dial")).items()
     }
     ratios = {slope: turn.over(ridge) for slope, (turn, ridge) in found.items() if turn}
@@ -93,11 +94,21 @@ def test_the_dial_turns_at_the_measured_ridge(claim, rows, roofline):
     claim(ratios[worst], rows("dial"), note=f"furthest: {worst}")
 
 
+# On a CPU a copy with ordinary stores is no envelope: arithmetic between loads and stores spaces the stores out, and
+# what they first read collides less with other reads. A dial gains up to a quarter by that (Zen 3).
+NEAR = {"cpu": (0.9, 1.3), "fake": (0.9, 1.05), "cuda": (0.9, 1.05)}
+
+
+def near(device: Device):
+    """How near the roof a point must be on this kind of device."""
+    return Expectation(*NEAR[device.kind], "formula: attainable = min(P, I·β)")
+
+
 @pytest.mark.predicts(
     Prediction(
         "M2",
         "every point of the dial reaches min(P, I·β): furthest share",
-        formula=within(0.9, 1.05, "attainable = min(P, I·β)"),
+        formula=near,
     )
 )
 def test_every_point_reaches_its_roof(claim, rows, roofline):

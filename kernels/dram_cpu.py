@@ -20,7 +20,7 @@ from roofline.llvm import (
 )
 from roofline.model import Variant
 
-FORMS = ((4, 0), (8, 0), (8, 2048), (8, 4096))  # vectors a block, bytes asked for ahead
+FORMS = ((2, 0), (4, 0), (1, 0), (8, 0), (8, 2048))  # vectors a block, bytes asked for ahead
 
 
 def variants(target: Target, pattern: str) -> Sequence[Variant]:

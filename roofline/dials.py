@@ -36,19 +36,19 @@ def bandwidth_spread(dial: Dial, ridge: float) -> Estimate | None:
 
 def plateau(dial: Dial, ridge: float, roof: Estimate) -> Estimate | None:
     """Least FLOP/s among the points right of twice the ridge, over the roof; None where there is no such point (A3)."""
-    right = [row.flop_per_s for row in dial if row.work.intensity() >= 2 * ridge]
-    return min(right, key=lambda rate: rate.value).over(roof) if right else None
+    right = [row.beside_roof or row.flop_per_s.over(roof) for row in dial if row.work.intensity() >= 2 * ridge]
+    return min(right, key=lambda share: share.value) if right else None
 
 
-def knee(dial: Dial, bandwidth: float) -> Estimate | None:
+def knee(dial: Dial, bandwidth: float, peak: float) -> Estimate | None:
     """The intensity where the dial turns, from its times alone: half of that at which time is twice the flat time.
 
     With T(I) = max(T0, I · c) the time doubles at twice the ridge, however soft the knee itself is. Between points it
-    is interpolated on log-log axes. Rows measured beside the slope count by their share of `bandwidth`, which takes its
-    drift out. Its interval is as wide, relatively, as the widest of the rows that it was read off. None when the time
-    never doubles.
+    is interpolated on log-log axes. Rows measured beside their slope or their roof count by the larger share of
+    `bandwidth` or `peak` that they had, which takes what neighbours did meanwhile out. Its interval is as wide,
+    relatively, as the widest of the rows that it was read off. None when the time never doubles.
     """
-    per_byte = [(row.work.intensity(), _seconds_per_byte(row, bandwidth)) for row in dial]
+    per_byte = [(row.work.intensity(), _seconds_per_byte(row, bandwidth, peak)) for row in dial]
     flat = median(seconds for _, seconds in per_byte[:3])
     for number, ((left, before), (right, after)) in enumerate(pairwise(per_byte)):
         if before < 2 * flat <= after:
@@ -61,12 +61,16 @@ def knee(dial: Dial, bandwidth: float) -> Estimate | None:
 
 def _noise(row: Measurement) -> float:
     """Half the width of a row's interval, over its figure."""
-    known = row.beside or row.seconds
+    known = row.beside or row.beside_roof or row.seconds
     return (known.high - known.low) / 2 / known.value
 
 
-def _seconds_per_byte(row: Measurement, bandwidth: float) -> float:
-    return 1 / (row.beside.value * bandwidth if row.beside else row.bytes_per_s().value)
+def _seconds_per_byte(row: Measurement, bandwidth: float, peak: float) -> float:
+    fed = row.beside.value if row.beside else 0.0
+    busy = row.beside_roof.value if row.beside_roof else 0.0
+    if not (fed or busy):
+        return 1 / row.bytes_per_s().value
+    return 1 / (fed * bandwidth) if fed >= busy else row.work.intensity() / (busy * peak)
 
 
 def furthest(dial: Dial, roofline: Roofline) -> tuple[Estimate, Measurement]:

@@ -114,6 +114,7 @@ class Row:
     compile_s: float = 0.0
     searched: Mapping[str, float] = field(default_factory=dict)
     beside: Estimate | None = None
+    beside_roof: Estimate | None = None
 
     @property
     def key(self) -> RowKey:
@@ -223,6 +224,7 @@ def row_of(measurement: Measurement, point: Point | None) -> Row:
         compile_s=measurement.compile_s,
         searched=measurement.searched,
         beside=measurement.beside,
+        beside_roof=measurement.beside_roof,
     )
 
 
@@ -267,6 +269,7 @@ def measurement_of(row: Row) -> Measurement:
         compile_s=row.compile_s,
         searched=row.searched,
         beside=row.beside,
+        beside_roof=row.beside_roof,
     )
 
 

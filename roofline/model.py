@@ -234,8 +234,9 @@ class Estimate:
 class Measurement:
     """One row: a kernel's best variant, timed. `seconds` is the time of one launch with the interval of its median.
 
-    `measures` names the ceilings that this row is a candidate for. `beside` is its share of its slope's bandwidth,
-    taken sample by sample in turns with the kernel that set the slope: memory drifts within minutes, this does not.
+    `measures` names the ceilings that this row is a candidate for. `beside` is its share of its slope's bandwidth and
+    `beside_roof` that of its arithmetic roof, each taken sample by sample in turns with the kernel that set the
+    ceiling: what unseen neighbours take of a machine changes within minutes, these do not.
     `compile_s` is apart from `samples`. `binary` is a hash of the machine code that ran.
     """
 
@@ -251,6 +252,7 @@ class Measurement:
     compile_s: float = 0.0
     searched: Mapping[str, float] = field(default_factory=dict)
     beside: Estimate | None = None
+    beside_roof: Estimate | None = None
 
     @property
     def flop_per_s(self) -> Estimate:

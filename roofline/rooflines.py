@@ -150,15 +150,20 @@ class Roofline:
     def share(self, measurement: Measurement, level: str = "dram") -> tuple[Estimate, str, Estimate]:
         """The FLOP/s attainable at a measurement's intensity, the resource that sets it, and the share reached."""
         work, slope = measurement.work, measurement.work.slope(level)
-        if not work.traffic[level].total:
-            roof = self.ceiling(work.unit).estimate
-            return roof, work.unit, measurement.flop_per_s.over(roof)
-        feed, intensity = self._feed(measurement, level), work.intensity(level)
-        if not work.flops or intensity * feed.value < self.ceiling(work.unit).rate:
-            attainable = Estimate(intensity * feed.value, intensity * feed.low, intensity * feed.high)
-            return attainable, slope, measurement.beside or measurement.bytes_per_s(level).over(feed)
-        roof = self.ceiling(work.unit).estimate
-        return roof, work.unit, measurement.flop_per_s.over(roof)
+        if work.traffic[level].total:
+            feed, intensity = self._feed(measurement, level), work.intensity(level)
+            if not work.flops or intensity * feed.value < self._roof(measurement).value:
+                attainable = Estimate(intensity * feed.value, intensity * feed.low, intensity * feed.high)
+                return attainable, slope, measurement.beside or measurement.bytes_per_s(level).over(feed)
+        roof = self._roof(measurement)
+        return roof, work.unit, measurement.beside_roof or measurement.flop_per_s.over(roof)
+
+    def _roof(self, measurement: Measurement) -> Estimate:
+        """The roof as it was while a measurement took turns with the kernel that set it, else its ceiling."""
+        if measurement.beside_roof is None:
+            return self.ceiling(measurement.work.unit).estimate
+        then = measurement.flop_per_s.value / measurement.beside_roof.value
+        return Estimate(then, then, then)
 
     def _feed(self, measurement: Measurement, level: str) -> Estimate:
         """The slope as it was while a measurement took turns with the kernel that set it, else its ceiling."""
@@ -171,7 +176,7 @@ class Roofline:
         """The slope and the roof of a measurement, each with the share of it that was used, nearest first."""
         work, shares = measurement.work, {}
         if work.flops:
-            shares[work.unit] = measurement.flop_per_s.value / self.ceiling(work.unit).rate
+            shares[work.unit] = measurement.flop_per_s.value / self._roof(measurement).value
         if work.traffic[level].total:
             shares[work.slope(level)] = measurement.bytes_per_s(level).value / self._feed(measurement, level).value
         return tuple(sorted(shares.items(), key=lambda pair: -pair[1]))

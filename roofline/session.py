@@ -20,6 +20,7 @@ from roofline.kernel import InvalidKernel, Kernel
 from roofline.kernels import every_kernel
 from roofline.kernels import launch as launching
 from roofline.model import (
+    BYTES_PER_SECOND,
     Absent,
     Ceiling,
     Claim,
@@ -42,9 +43,8 @@ SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.3)
 # How often what others disturbed is measured again, and the seconds that a run may spend on it in all: no more than
 # makes it a third longer.
 AGAIN, AGAIN_S = 2, 20.0
-# Kernels up to this multiple of the ridge are also measured beside the kernel that set their slope: past it memory has
-# no say in their time.
-BESIDE_UP_TO = 2.0
+# From half the ridge on the arithmetic roof has a say in a kernel's time, and up to twice the ridge memory has.
+NOT_YET, NO_LONGER = 0.5, 2.0
 
 
 @dataclass
@@ -180,6 +180,7 @@ class Session:
             self._draining.add(kernel.experiment)
         samples = self._sustained(best) if kernel.sustained else self._undisturbed(best, budget)
         work = kernel.work(size)
+        fed, busy = self._in_turns(kernel, work, best, budget)
         return Measurement(
             key=self._key(kernel),
             work=work,
@@ -187,7 +188,8 @@ class Session:
             samples=samples,
             seconds=interval(samples.seconds, placements=samples.placements),
             measures=kernel.measures,
-            beside=self._beside(kernel, work, best, budget),
+            beside=fed,
+            beside_roof=busy,
             footprint_bytes=buffers.elements * buffers.itemsize * kernel.arrays,
             math_mode="fused" if self.backend.target.has_fma else "separate multiply and add",
             binary=best.binary.digest,
@@ -218,24 +220,33 @@ class Session:
             held, burst_s=BURST * median(burst.seconds), sustained_s=median(held.seconds[len(held.seconds) // 2 :])
         )
 
-    def _beside(self, kernel: Kernel, work: Work, launch: Launch, budget: Budget) -> Estimate | None:
-        """The share of its slope that a kernel reaches, in turns with the kernel that set the slope."""
-        slope = work.slope()
+    def _in_turns(
+        self, kernel: Kernel, work: Work, launch: Launch, budget: Budget
+    ) -> tuple[Estimate | None, Estimate | None]:
+        """The shares of its slope and of its roof that a kernel reaches, in turns with the kernels that set them."""
         self._winners[kernel.experiment, kernel.name] = launch
-        ceiling = self.ceilings().get(slope)
-        if kernel.memory != "dram" or ceiling is None or slope in kernel.measures:
-            return None
-        if not self._near_or_left_of_ridge(work, ceiling):
-            return None
-        holder = next(m for m in self._all().values() if slope in m.measures and m.key.kernel == ceiling.kernel)
-        control = self._winners[holder.key.experiment, holder.key.kernel]
-        bytes_per_byte = work.traffic["dram"].total / holder.work.traffic["dram"].total
-        share = beside(self.backend, launch, control, budget)
-        return Estimate(*(bytes_per_byte * side for side in (share.value, share.low, share.high)))
+        ceilings = self.ceilings()
+        slope, roof = ceilings.get(work.slope()), ceilings.get(work.unit)
+        if kernel.memory != "dram" or slope is None:
+            return None, None
+        past = work.intensity() * slope.rate / roof.rate if roof else 0.0
+        fed = busy = None
+        if past < NO_LONGER and slope.resource not in kernel.measures:
+            control, rate = self._control(slope)
+            fed = _times(work.traffic["dram"].total / rate, beside(self.backend, launch, control, budget))
+        if roof and past > NOT_YET and roof.resource not in kernel.measures:
+            control, rate = self._control(roof)
+            busy = _times(work.flops / rate, beside(self.backend, launch, control, budget))
+        return fed, busy
 
-    def _near_or_left_of_ridge(self, work: Work, slope: Ceiling) -> bool:
-        roof = self.ceilings().get(work.unit)
-        return roof is None or work.intensity() < BESIDE_UP_TO * roof.rate / slope.rate
+    def _control(self, ceiling: Ceiling) -> tuple[Launch, float]:
+        """The launch that set a ceiling, and what it does: bytes for a slope, FLOPs for a roof."""
+        holder = next(
+            m for m in self._all().values() if ceiling.resource in m.measures and m.key.kernel == ceiling.kernel
+        )
+        launch = self._winners[holder.key.experiment, holder.key.kernel]
+        moves = ceiling.unit == BYTES_PER_SECOND
+        return launch, holder.work.traffic["dram"].total if moves else holder.work.flops
 
     def _all(self) -> dict[RowKey, Measurement]:
         return self.probes | self.measurements
@@ -323,6 +334,10 @@ class Session:
     def close(self) -> None:
         """Give everything back to the device."""
         self.backend.close()
+
+
+def _times(factor: float, share: Estimate) -> Estimate:
+    return Estimate(factor * share.value, factor * share.low, factor * share.high)
 
 
 def _validate(kernel: Kernel) -> None:

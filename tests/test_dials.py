@@ -49,17 +49,17 @@ def perfect():
 
 def test_the_knee_of_a_perfect_dial_is_its_ridge():
     """A4: read off the times alone, the dial turns at P / β."""
-    assert knee(perfect(), BANDWIDTH).value == pytest.approx(RIDGE, rel=0.05)
+    assert knee(perfect(), BANDWIDTH, PEAK).value == pytest.approx(RIDGE, rel=0.05)
 
 
 def test_a_soft_knee_is_found_at_the_same_place():
     """Points around the ridge that lose a fifth do not move the knee, since far points decide it."""
     rows = [row(steps, slow=1.2 if 0.5 < steps / 4 / RIDGE < 1.5 else 1.0) for steps in dial.POINTS]
-    assert knee(rows, BANDWIDTH).value == pytest.approx(RIDGE, rel=0.05)
+    assert knee(rows, BANDWIDTH, PEAK).value == pytest.approx(RIDGE, rel=0.05)
 
 
 def test_a_dial_that_never_turns_has_no_knee():
-    assert knee([row(steps) for steps in (1, 2, 4)], BANDWIDTH) is None
+    assert knee([row(steps) for steps in (1, 2, 4)], BANDWIDTH, PEAK) is None
 
 
 def test_bandwidth_of_a_perfect_dial_is_flat_below_half_the_ridge():
@@ -118,7 +118,7 @@ def test_a_point_above_its_roof_is_the_furthest_too():
 
 def test_the_knee_is_as_uncertain_as_the_rows_it_was_read_off():
     rows = [replace(each, seconds=Estimate(s := each.seconds.value, 0.9 * s, 1.3 * s)) for each in perfect()]
-    found = knee(rows, BANDWIDTH)
+    found = knee(rows, BANDWIDTH, PEAK)
     assert found.high / found.value == pytest.approx(1.2)
 
 

@@ -170,6 +170,7 @@ def measurements(draw: st.DrawFn) -> Measurement:
         compile_s=draw(finite),
         searched=draw(st.dictionaries(text.filter(lambda name: not name.endswith("_reason")), finite, max_size=2)),
         beside=draw(st.none() | st.builds(Estimate, finite, finite, finite)),
+        beside_roof=draw(st.none() | st.builds(Estimate, finite, finite, finite)),
     )
 
 
@@ -304,6 +305,7 @@ ROW_KEYS = {
     "binary",
     "searched",
     "beside",
+    "beside_roof",
     "compile_s",
     "placements",
     "flags",

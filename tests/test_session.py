@@ -57,8 +57,21 @@ def test_what_memory_has_no_say_in_is_not_measured_beside_it():
     run = session()
     run.measure(COPY)
     run.measure(chains.kernel(8))
-    assert run.measure(dial.kernel(2048, "nt")).beside is None
-    assert run.measure(chains.kernel(4)).beside is None
+    far = run.measure(dial.kernel(512, "nt"))
+    assert (far.beside, far.beside_roof.value) == (None, pytest.approx(1.0, rel=0.02))
+    near = run.measure(dial.kernel(1, "nt"))
+    assert (near.beside.value, near.beside_roof) == (pytest.approx(1.0, rel=0.02), None)
+    assert run.measure(chains.kernel(4)).beside_roof is None
+
+
+def test_a_roof_that_neighbours_lower_meanwhile_moves_no_point_off_it():
+    """A point past the ridge is judged by the arithmetic roof of its own moment."""
+    run = session(series=FakeSeries(drift_per_launch=0.0005, drift_limit=4.0))
+    run.measure(COPY)
+    run.measure(chains.kernel(8))
+    row = run.measure(dial.kernel(512, "nt"))
+    assert row.flop_per_s.value < 0.98 * run.ceilings()["fp32"].rate
+    assert run.points()[row.key].fraction == pytest.approx(1.0, rel=0.02)
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,8 @@ def likely_causes(measurement: Measurement, point: Point, report: Report) -> Seq
     ceiling = report.ceilings.get(point.bound_by)
     causes = [*_disturbed(measurement, ceiling, report), *_cached(measurement, report.device)]
     causes += _faster_clock(measurement, ceiling, report.device)
+    if point.bound_by.endswith("_ordinary"):
+        causes.append("ordinary stores gain from arithmetic between them, so their copy is no envelope")
     return [*causes, f"wrong count ({measurement.work.convention})"]
 
 
