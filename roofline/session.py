@@ -38,8 +38,8 @@ from roofline.timing import DISTURBED, Budget, beside, sample, sample_launches, 
 
 # Bursts of a kernel that the device cannot sustain: an eighth of its work, a twentieth of a second apart.
 BURST = 8
-BURSTS = Budget(seconds=0.0, min_samples=8, max_samples=8, warm_s=0.0, sample_s=0.0, rest_s=0.05)
-SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.3)
+BURSTS = Budget(seconds=0.0, min_samples=6, max_samples=6, warm_s=0.0, sample_s=0.0, rest_s=0.05)
+SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.1)
 # How often what others disturbed is measured again, and the seconds that a run may spend on it in all: no more than
 # makes it a third longer.
 AGAIN, AGAIN_S = 2, 20.0
