@@ -24,9 +24,14 @@ FORMS = ((2, 0), (4, 0), (1, 0), (8, 0), (8, 2048))  # vectors a block, bytes as
 
 
 def variants(target: Target, pattern: str) -> Sequence[Variant]:
-    """The blocks worth trying; a pattern that reads nothing has nothing to ask for."""
+    """The blocks worth trying; a pattern that reads nothing has nothing to ask for ahead.
+
+    AArch64 stores past the cache in pairs of vectors, so there a block of one has no such store.
+    """
     reads = not pattern.startswith("write")
-    return [block_variant(target, vectors, ahead) for vectors, ahead in FORMS if reads or not ahead]
+    pairs = target.architecture == "aarch64" and pattern.endswith("-nt")
+    forms = [(vectors, ahead) for vectors, ahead in FORMS if (reads or not ahead) and not (pairs and vectors % 2)]
+    return [block_variant(target, vectors, ahead) for vectors, ahead in forms]
 
 
 def _written(block: Block) -> Sequence[str]:

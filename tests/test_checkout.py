@@ -1,5 +1,6 @@
 """The commands of the README, as they are typed in a checkout."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,23 +10,37 @@ import pytest
 pytestmark = pytest.mark.correctness
 
 ROOT = Path(__file__).parents[1]
-WITHOUT_HYPOTHESIS = "import sys; sys.modules['hypothesis'] = None; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
-def collected(*arguments):
-    """What pytest would run with these arguments, in an environment without the packages that only tests need."""
-    command = [sys.executable, "-c", WITHOUT_HYPOTHESIS, *arguments, "--collect-only", "-q", "-p", "no:cacheprovider"]
-    ran = subprocess.run([*command, "-p", "no:hypothesispytest"], capture_output=True, text=True, cwd=ROOT, check=False)
-    return ran.returncode, ran.stdout
+@pytest.fixture
+def collected(tmp_path):
+    """What pytest would run with these arguments, where a package that only tests need cannot be imported."""
+    (tmp_path / "hypothesis.py").write_text("raise ImportError('hypothesis is not installed here')")
+
+    def collected(*arguments):
+        command = [sys.executable, "-m", "pytest", *arguments, "--collect-only", "-q", "-p", "no:cacheprovider"]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command += ["-p", "no:hypothesispytest"]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    return collected
 
 
 @pytest.mark.parametrize("expression", ["bench", "bench and full", "bench and not full"])
-def test_measuring_needs_nothing_that_only_tests_need(expression):
+def test_measuring_needs_nothing_that_only_tests_need(collected, expression):
     """`tox -e bench` installs what measures; collecting tests/ there would fail for want of hypothesis."""
     code, said = collected("-m", expression)
     assert code == pytest.ExitCode.OK, said
     assert "bench/test_dial.py::" in said
     assert "tests/" not in said
+
+
+def test_the_stand_in_for_a_missing_package_works(collected):
+    """The test above would notice: collecting the tests fails without what they need."""
+    code, said = collected("-m", "correctness")
+    assert code == pytest.ExitCode.INTERRUPTED
+    assert "hypothesis is not installed here" in said
 
 
 def test_plain_pytest_is_correctness():
