@@ -27,7 +27,7 @@ def collected(tmp_path):
     return collected
 
 
-@pytest.mark.parametrize("expression", ["bench", "bench and full", "bench and not full"])
+@pytest.mark.parametrize("expression", ["bench", "bench and full"])
 def test_measuring_needs_nothing_that_only_tests_need(collected, expression):
     """`tox -e bench` installs what measures; collecting tests/ there would fail for want of hypothesis."""
     code, said = collected("-m", expression)
