@@ -59,11 +59,17 @@ def test_one_chain_shows_how_long_an_fma_takes(claim, rows, device):
     claim(Estimate(each, each, each).over(one.flop_per_s), [one])
 
 
+def enough_chains(device: Device):
+    """A CPU's rows are a second apart, in which a neighbour on the other thread of a core may come or go."""
+    least = {"cpu": 0.8, "fake": 0.9, "cuda": 0.9}[device.kind]
+    return Expectation(least, float("inf"), "formula: chains ≥ latency × pipes keep every unit busy")
+
+
 @pytest.mark.predicts(
     Prediction(
         "A7",
-        "enough chains reach what any number of chains does: share",
-        formula=within(0.9, float("inf"), "chains ≥ latency × pipes keep every unit busy"),
+        "from enough chains on, each number reaches what the best does: least share",
+        formula=enough_chains,
     )
 )
 def test_enough_chains_reach_the_peak(claim, rows, device):
@@ -71,8 +77,8 @@ def test_enough_chains_reach_the_peak(claim, rows, device):
     enough = ENOUGH_CHAINS[device.device.kind]
     family = [row for row in rows("chains") if {"fp32", "fp32_one_chain"} & set(row.measures)]
     best = max(family, key=lambda row: row.flop_per_s.value)
-    many = max((row for row in family if chains_of(row) >= enough), key=lambda row: row.flop_per_s.value)
-    claim(many.flop_per_s.over(best.flop_per_s.value), family, note=f"{many.key.kernel} over {best.key.kernel}")
+    least = min((row for row in family if chains_of(row) >= enough), key=lambda row: row.flop_per_s.value)
+    claim(least.flop_per_s.over(best.flop_per_s.value), family, note=f"{least.key.kernel} over {best.key.kernel}")
 
 
 def chains_of(row):

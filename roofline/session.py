@@ -43,6 +43,8 @@ SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.1)
 # How often what others disturbed is measured again, and the seconds that a run may spend on it in all: no more than
 # makes it a third longer.
 AGAIN, AGAIN_S = 2, 20.0
+# With more of its rows disturbed than this, a run says more about the others than about the device.
+MOST_DISTURBED = 0.25
 # From half the ridge on the arithmetic roof has a say in a kernel's time, and up to twice the ridge memory has.
 NOT_YET, NO_LONGER = 0.5, 2.0
 
@@ -262,6 +264,17 @@ class Session:
             samples=samples,
             seconds=interval(samples.seconds),
             measures=(mode,),
+        )
+
+    def unquiet(self) -> str:
+        """How many rows others disturbed, where that is too many for a baseline; empty where it is not."""
+        rows = list(self.measurements.values())
+        shares = [m.samples.disturbed or 0.0 for m in rows]
+        disturbed = sum(share > DISTURBED for share in shares)
+        if disturbed <= MOST_DISTURBED * len(rows):
+            return ""
+        return (
+            f"the machine was not quiet: others disturbed {disturbed} of {len(rows)} rows, by up to {max(shares):.0%}"
         )
 
     def held_down(self) -> str:

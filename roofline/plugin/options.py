@@ -44,7 +44,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group = parser.getgroup("roofline", "roofline: measure this device and judge what is measured")
     group.addoption("--roofline-device", **DEVICE_OPTION)
     group.addoption("--roofline-chart", metavar="FILE", type=Path, help="draw the measured roofline (.svg, .png, .pdf)")
-    group.addoption("--roofline-budget", metavar="SECONDS", type=_positive, help="time to spend on each measurement")
+    group.addoption(
+        "--roofline-budget",
+        metavar="SECONDS",
+        type=_positive,
+        help="time to sample a row (default: 0.2; search, check and turns come on top)",
+    )
     group.addoption(
         "--roofline-timeout", metavar="SECONDS", type=_positive, default=120.0, help="end a test that hangs this long"
     )

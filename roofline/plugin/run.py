@@ -392,8 +392,7 @@ class Run:
         session = self.session
         missing = self.left_out + [item.nodeid for item in self.items if item.nodeid not in self.finished]
         missing += [str(key) for key, absent in session.absent.items() if absent.status == "error"]
-        if self.interrupted:
-            missing.insert(0, self.interrupted)
+        missing = [*filter(None, (self.interrupted, session.unquiet())), *missing]
         return record.Run(
             device=session.device,
             environment=session.environment,
@@ -426,6 +425,9 @@ class Run:
         target = self.config.option.roofline_chart
         if target:
             self._draw(shown, target)
+        unquiet = self._session.unquiet()
+        if unquiet:
+            self.say(f"roofline: {unquiet}; this run is no baseline: repeat it when the machine is idle")
         if self.storage and self.storage.saved:
             self.say(f"roofline: saved {self.storage.saved}")
 

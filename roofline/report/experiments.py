@@ -131,12 +131,15 @@ def _ridge_note(report: Report, ways: Sequence[str]) -> str:
         else f"{stores} unknown"
         for stores in ways
     ]
-    return f"ridge, measured peak / measured bandwidth: {', '.join(known)}; * first point past it"
+    return (
+        f"ridge, measured peak / measured bandwidth: {', '.join(known)}; * first point past it; "
+        "% roof: of slope and roof as they were in turns with the point, which may differ from CEILINGS"
+    )
 
 
 def _above_note(points: Iterable[DialPoint]) -> list[str]:
     marked = any(point.point and point.point.regime == "above-roof" for point in points)
-    return ["! above its roof: see below"] if marked else []
+    return ["! above its roof by more than its noise and 2 %: see below"] if marked else []
 
 
 def dram_table(report: Report) -> Table:
@@ -281,6 +284,7 @@ def kernels_table(report: Report) -> Table:
             Column("regime", 10),
         ],
         rows=[_kernel_row(measurement, report.points.get(measurement.key)) for measurement in others],
+        notes=["% roof: of slope and roof as they were in turns with the kernel, where it was measured so"],
     )
 
 

@@ -49,7 +49,7 @@ def _dial(report: Report) -> Iterator[str]:
     points, ridges = dial_points(report), dial_ridges(report)
     for unit in sorted({point.measurement.work.unit for point in points}):
         best = max(_flops(point.measurement) for point in points if point.measurement.work.unit == unit)
-        yield f"{unit} {si(best, 'FLOP/s')}"
+        yield f"{unit} best {si(best, 'FLOP/s')}"
     for stores in sorted({point.stores for point in points}):
         own = [point for point in points if point.stores == stores]
         ridge = f"ridge {si(ridges[stores].value, 'FLOP/B')}" if stores in ridges else "ridge unknown"

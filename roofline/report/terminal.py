@@ -1,6 +1,7 @@
 """The summary at the end of a run, as text of at most 100 columns. Whoever calls prints it."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from roofline.model import Measurement
@@ -43,8 +44,15 @@ def _incomplete(report: Report, paint: Paint) -> list[str]:
     if report.complete:
         return []
     lines = [paint("INCOMPLETE RUN: what stands here was measured, the rest was not; it is no baseline.", "bad")]
-    lines += [wrapped(f"missing: {what}", indent="  ") for what in report.missing or ("nobody knows what",)]
+    lines += [wrapped(f"missing: {what}", indent="  ") for what in _grouped(report.missing) or ("nobody knows what",)]
     return ["\n".join(lines)]
+
+
+def _grouped(missing: Sequence[str]) -> list[str]:
+    """What is missing, tests of one module in one line."""
+    tests = Counter(what.partition("::")[0] for what in missing if "::" in what)
+    others = [what for what in missing if "::" not in what]
+    return [*others, *(f"{count} tests of {module}" for module, count in tests.items())]
 
 
 def _device(report: Report, paint: Paint) -> str:

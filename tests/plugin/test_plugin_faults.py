@@ -261,3 +261,18 @@ def test_the_time_limit_ends_a_hang_soon_after_it(suite):
     began = time.monotonic()
     suite("-k", "read", "--roofline-timeout=1", truth={"faults": {"hang_kernels": "read"}}, subprocess=True)
     assert time.monotonic() - began < 60
+
+
+def test_a_run_on_a_busy_machine_is_kept_but_is_no_baseline(pytester, suite):
+    """What others disturbed in a quarter of its rows says more about them: it is said, and never becomes the latest."""
+    result = suite("--benchmark-save=busy", truth={"others_busy": 0.4})
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*the machine was not quiet: others disturbed *by up to 40%*no baseline*"])
+    (record,) = stored(pytester)
+    assert record["roofline"]["complete"] is False
+
+
+def test_what_a_selection_leaves_out_is_one_line_a_module(suite):
+    result = suite("-k", "launch")
+    result.stdout.re_match_lines([r"missing: \d+ tests of .*test_dial.py"])
+    assert result.stdout.str().count("missing: ") < 20

@@ -289,7 +289,7 @@ def test_one_pasteable_line_an_experiment():
         f"PASTE {name} {slug}" for name in ("dial", "dram", "chains", "launch", "claims")
     ]
     assert lines[0] == (
-        f"PASTE dial {slug} | fp32 225 GFLOP/s | inplace 54.3 GB/s ridge 4.14 FLOP/B"
+        f"PASTE dial {slug} | fp32 best 225 GFLOP/s | inplace 54.3 GB/s ridge 4.14 FLOP/B"
         " | nt 44.5 GB/s ridge 5.04 FLOP/B | ordinary 29.4 GB/s ridge 7.65 FLOP/B"
     )
     assert lines[3] == f"PASTE launch {slug} | launch 90.0 ns | launch_sync 1.52 µs"
