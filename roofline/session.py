@@ -38,8 +38,8 @@ from roofline.timing import DISTURBED, Budget, beside, sample, sample_launches, 
 
 # Bursts of a kernel that the device cannot sustain: an eighth of its work, a twentieth of a second apart.
 BURST = 8
-BURSTS = Budget(seconds=0.0, min_samples=6, max_samples=6, warm_s=0.0, sample_s=0.0, rest_s=0.05)
-SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.1)
+BURSTS = Budget(seconds=0.0, min_samples=8, max_samples=8, warm_s=0.0, sample_s=0.0, rest_s=0.05)
+SUSTAINED = Budget(seconds=1.0, relative_error=0.0, warm_s=0.3)
 # How often what others disturbed is measured again, and the seconds that a run may spend on it in all: no more than
 # makes it a third longer.
 AGAIN, AGAIN_S = 2, 20.0
@@ -236,7 +236,8 @@ class Session:
         if past < NO_LONGER and slope.resource not in kernel.measures:
             control, rate = self._control(slope)
             fed = _times(work.traffic["dram"].total / rate, beside(self.backend, launch, control, budget))
-        if roof and past > NOT_YET and roof.resource not in kernel.measures:
+        shared = self.device.kind != "cuda"  # the units of an SM are nobody else's: its roof does not move
+        if shared and roof and past > NOT_YET and roof.resource not in kernel.measures:
             control, rate = self._control(roof)
             busy = _times(work.flops / rate, beside(self.backend, launch, control, budget))
         return fed, busy
