@@ -107,7 +107,8 @@ def judge(expected: Expectation, measured: Estimate) -> tuple[Outcome, str]:
         return "refuted", "below what was expected"
     if measured.low > expected.high:
         return "refuted", "above what was expected"
-    return "inconclusive", "its noise reaches across the edge of what was expected"
+    edge = "lower" if measured.low < expected.low else "upper"
+    return "inconclusive", f"its noise reaches across the {edge} edge of what was expected"
 
 
 def settle(

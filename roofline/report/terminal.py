@@ -115,5 +115,10 @@ def _disturbed(measurement: Measurement) -> float:
 
 def _facts(facts: Mapping[str, str | float | int | bool | None]) -> str:
     """Facts in one line; a missing one says so."""
-    shown = [f"{name} {UNKNOWN if value is None else shortened(str(value), 80)}" for name, value in facts.items()]
-    return ", ".join(shown) or UNKNOWN
+    return ", ".join(f"{name} {_fact(value)}" for name, value in facts.items()) or UNKNOWN
+
+
+def _fact(value: str | float | int | bool | None) -> str:
+    if value is None or value == "":
+        return UNKNOWN if value is None else "none"
+    return f"{value:.6g}" if isinstance(value, float) else shortened(str(value), 80)
