@@ -15,11 +15,10 @@ def test_dram(kernel, measure):
     measure(kernel)
 
 
-def _far_beyond_the_cache(device: Device):
-    return within(4, float("inf"), "arrays exceed the last cache at least 4 times", "")(device)
+FAR_BEYOND_THE_CACHE = within(4, float("inf"), "arrays exceed the last cache at least 4 times")
 
 
-@pytest.mark.predicts(Prediction("A1", "each array is far larger than the last cache", formula=_far_beyond_the_cache))
+@pytest.mark.predicts(Prediction("A1", "each array is far larger than the last cache", formula=FAR_BEYOND_THE_CACHE))
 def test_arrays_are_far_larger_than_the_last_cache(claim, device, roofline_session, rows):
     """A1: bytes come from DRAM, since an array exceeds the last cache several times."""
     cache = device.device.cache_bytes

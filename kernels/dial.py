@@ -22,12 +22,11 @@ from . import dial_cpu, dial_cuda
 POINTS = tuple(sorted([2**power for power in range(12)] + [12, 24, 48, 96, 192]))
 # More points between these, for whoever wants the whole curve: a long experiment.
 FINE_POINTS = (3, 6, 384, 768, 1536)
-STORES = {"cpu": ("inplace", "nt", "ordinary"), "cuda": ("plain",), "fake": ("plain",)}
 SLOPES = {"inplace": "dram_update", "nt": "dram_copy_nt", "ordinary": "dram_copy_ordinary", "plain": "dram"}
 
 # Past this many steps a launch handles a part of the arrays and the next launch the next part, so that a launch takes
 # about as long as at the ridge; the footprint that the launches cycle through stays the whole of the arrays.
-STEPS_AT_FULL_SIZE = {"cpu": 32, "cuda": 128, "fake": 128}
+STEPS_AT_FULL_SIZE = {"cpu": 32, "cuda": 128}
 # A part is a multiple of this many elements, so that every vector in it is aligned and it is a whole number of every
 # variant's blocks: powers of two, and 12 vectors of up to 16 lanes.
 WINDOW = 3 << 12
@@ -35,8 +34,7 @@ WINDOW = 3 << 12
 
 def kernel(steps: int, stores: str) -> Kernel:
     """The dial at F = `steps` with one of the ways to store."""
-    kind = next(kind for kind, ways in STORES.items() if stores in ways)
-    full = STEPS_AT_FULL_SIZE[kind]
+    full = STEPS_AT_FULL_SIZE["cuda" if stores == "plain" else "cpu"]
 
     def work(n: int) -> Work:
         return Work(
@@ -64,7 +62,6 @@ def kernel(steps: int, stores: str) -> Kernel:
         reference=reference,
         measures=("fp32",) if steps == POINTS[-1] else (),
         arrays=1 if stores == "inplace" else 2,
-        in_place=stores == "inplace",
         scalars=(0.5, 0.5),
         size=lambda elements: elements * full // max(steps, full) // WINDOW * WINDOW or elements,
     )

@@ -31,7 +31,6 @@ class Pattern:
     writes: int
     flops: int
     reference: Reference
-    in_place: bool = False
 
 
 def _copied(arrays: Sequence[Array], scalars: tuple[float, float], launches: int) -> Array:
@@ -62,7 +61,7 @@ PATTERNS = (
     Pattern("write-ordinary", "ordinary", ("dram_write_ordinary",), 1, 0, 1, 0, _filled),
     Pattern("copy-nt", "nt", ("dram", "dram_copy_nt"), 2, 1, 1, 0, _copied),
     Pattern("copy-ordinary", "ordinary", ("dram_copy_ordinary",), 2, 1, 1, 0, _copied),
-    Pattern("update-inplace", "inplace", ("dram", "dram_update"), 1, 1, 1, 1, _updated, in_place=True),
+    Pattern("update-inplace", "inplace", ("dram", "dram_update"), 1, 1, 1, 1, _updated),
     Pattern("triad-nt", "nt", ("dram_triad_nt",), 3, 2, 1, 2, _triad),
     Pattern("triad-ordinary", "ordinary", ("dram_triad_ordinary",), 3, 2, 1, 2, _triad),
 )
@@ -102,7 +101,6 @@ def kernel(pattern: Pattern) -> Kernel:
         observe=observe,
         measures=pattern.measures,
         arrays=pattern.arrays,
-        in_place=pattern.in_place,
         scalars=SCALARS,
     )
 

@@ -36,25 +36,26 @@ def exact_share(backend: Backend, kernel: Kernel, value: float, n: int = 1 << 16
     """The share of results that are exactly `value` when every input element is 1, over all variants of a kernel."""
     shares = []
     for binary in backend.build(kernel, kernel.variants(backend.target)):
-        buffers = backend.bind([np.ones(n, kernel.dtype) for _ in range(kernel.arrays)])
-        try:
-            backend.run(Launch(binary, buffers, size=n, repeats=kernel.repeats), 1)
-            shares.append(float(np.mean(backend.read_back(buffers)[-1] == value)))
-        finally:
-            backend.free(buffers)
+        ones = [np.ones(n, kernel.dtype) for _ in range(kernel.arrays)]
+        shares.append(float(np.mean(_result(backend, binary, ones)[-1] == value)))
     return min(shares)
+
+
+def _result(backend: Backend, binary: Binary, arrays: Sequence[Array], launches: int = 1) -> Sequence[Array]:
+    """The arrays as they are after so many launches over the whole of them."""
+    buffers = backend.bind(arrays)
+    try:
+        backend.run(Launch(binary, buffers, size=arrays[0].size, repeats=binary.kernel.repeats), launches)
+        return backend.read_back(buffers)
+    finally:
+        backend.free(buffers)
 
 
 def _check_size(backend: Backend, binary: Binary, n: int, launches: int) -> None:
     kernel = binary.kernel
     arrays = example_inputs(kernel, n)
     expected = kernel.reference([array.copy() for array in arrays], launches)
-    buffers = backend.bind(arrays)
-    try:
-        backend.run(Launch(binary, buffers, size=n, repeats=kernel.repeats), launches)
-        found = kernel.observe(backend.read_back(buffers))
-    finally:
-        backend.free(buffers)
+    found = kernel.observe(_result(backend, binary, arrays, launches))
     if len(expected) != len(found):
         raise IncorrectResult(
             f"{kernel.experiment}/{kernel.name}: its reference gives {len(expected)} arrays, {len(found)} are observed"

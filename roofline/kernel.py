@@ -36,8 +36,8 @@ class Source:
 
     `text` is LLVM IR for "cpu", CUDA C++ for "cuda"; `entry` the function in it. `block` is the number of elements that
     a launch's size must be a multiple of. `expects` maps a class of instruction ("fma", "mul", "add", "store_nt",
-    "mma" …) to its exact number in the function; a device refuses machine code with another number. `threads` and
-    `grid` shape a CUDA launch (`grid` None: one block of threads for every `block` elements).
+    "mma" …) to its exact number in the function; a device refuses machine code with another number. `threads` is the
+    size of a CUDA block of threads, of which there is one for every `block` elements.
     """
 
     text: str
@@ -45,7 +45,6 @@ class Source:
     block: int = 1
     expects: Mapping[str, int] = field(default_factory=dict)
     threads: int = 256
-    grid: int | None = None
     shared_bytes: int = 0
 
 
@@ -69,7 +68,7 @@ class Kernel:
         `sources[kind](target, variant)` writes the code; a kind that is missing is unsupported there, for the reason in
         `unsupported[kind]`. `variants(target)` is the family to search, best guess first.
     Memory
-        `arrays` arrays of `dtype`, passed to the code in order (`in_place`: the only array is input and output).
+        `arrays` arrays of `dtype`, passed to the code in order; the only array of a kernel is input and output.
         `memory` says what buffers are wanted: "dram" (larger than the last cache, each line cold when it is met again),
         "cache" (small enough for the first-level cache of each core, the code repeated `repeats` times in a launch) or
         "none". `size(elements)` is the number of elements a launch handles when an array has room for `elements`.
@@ -95,7 +94,6 @@ class Kernel:
     observe: Callable[[Sequence[Array]], Sequence[Array]] = written_arrays
     measures: tuple[str, ...] = ()
     arrays: int = 2
-    in_place: bool = False
     scalars: tuple[float, float] = (0.0, 0.0)
     dtype: str = "float32"
     memory: Literal["dram", "cache", "none"] = "dram"

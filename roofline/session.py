@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from statistics import median
-from typing import ClassVar
 
-from roofline.buffers import BufferPlan, plan
+from roofline.buffers import ARRAYS, BufferPlan, plan
 from roofline.checking import check
 from roofline.claims import Known
 from roofline.counting import BYTES
@@ -33,7 +32,7 @@ from roofline.model import (
     Work,
 )
 from roofline.rooflines import MissingCeiling, Roofline, ceilings_of
-from roofline.stats import interval
+from roofline.stats import estimate
 from roofline.timing import DISTURBED, Budget, beside, sample, sample_launches, search
 
 # Bursts of a kernel that the device cannot sustain: an eighth of its work, a twentieth of a second apart.
@@ -62,8 +61,6 @@ class Session:
     absent: dict[RowKey, Absent] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     current: str = ""
-
-    MOST_ARRAYS: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         self.device = self.backend.device
@@ -147,14 +144,14 @@ class Session:
         wanted = kernel.size(0), kernel.dtype, kernel.fill
         if wanted not in self._small:
             size, dtype, fill = wanted
-            self._small[wanted] = self.backend.allocate(self.MOST_ARRAYS, size, dtype, 1, fill)
+            self._small[wanted] = self.backend.allocate(ARRAYS, size, dtype, 1, fill)
         return _first(self._small[wanted], kernel.arrays)
 
     def _dram_buffers(self, kernel: Kernel) -> Buffers:
         if self._arena is None:
-            elements = self.buffer_plan.array_bytes // BYTES[kernel.dtype]
+            planned = self.buffer_plan
             self._arena = self.backend.allocate(
-                self.buffer_plan.arrays, elements, kernel.dtype, self.buffer_plan.placements, "random"
+                planned.arrays, self._room(kernel), kernel.dtype, planned.placements, "random"
             )
         return _first(self._arena, kernel.arrays)
 
@@ -188,7 +185,7 @@ class Session:
             work=work,
             variant=winner,
             samples=samples,
-            seconds=interval(samples.seconds, placements=samples.placements),
+            seconds=estimate(samples),
             measures=kernel.measures,
             beside=fed,
             beside_roof=busy,
@@ -227,9 +224,11 @@ class Session:
     ) -> tuple[Estimate | None, Estimate | None]:
         """The shares of its slope and of its roof that a kernel reaches, in turns with the kernels that set them."""
         self._winners[kernel.experiment, kernel.name] = launch
+        if kernel.memory != "dram":
+            return None, None
         ceilings = self.ceilings()
         slope, roof = ceilings.get(work.slope()), ceilings.get(work.unit)
-        if kernel.memory != "dram" or slope is None:
+        if slope is None:
             return None, None
         past = work.intensity() * slope.rate / roof.rate if roof else 0.0
         fed = busy = None
@@ -257,13 +256,13 @@ class Session:
     def _measure_launches(self, key: RowKey, mode: str) -> Measurement:
         if mode not in self.backend.launch_modes:
             raise KernelUnsupported(f"a {self.device.kind} device has no such way to launch")
-        samples: Samples = sample_launches(self.backend, mode, self.budget)
+        samples = sample_launches(self.backend, mode, self.budget)
         return Measurement(
             key=key,
             work=launching.work(1),
             variant="empty",
             samples=samples,
-            seconds=interval(samples.seconds),
+            seconds=estimate(samples),
             measures=(mode,),
         )
 

@@ -40,9 +40,7 @@ def multiply_add(steps: int = 1, **changes: object) -> Kernel:
     def reference(arrays: Sequence[Array], launches: int) -> Sequence[Array]:
         return [arrays[0].astype(np.float64) + steps * launches]
 
-    kernel = Kernel(
-        "trial", f"add-{steps}", "fp32", "dram", work, lambda target: (PLAIN,), {}, reference, arrays=1, in_place=True
-    )
+    kernel = Kernel("trial", f"add-{steps}", "fp32", "dram", work, lambda target: (PLAIN,), {}, reference, arrays=1)
     return replace(kernel, **changes)
 
 
@@ -164,7 +162,7 @@ def test_a_result_that_is_one_number_is_shown_as_an_array_with_that_sum():
         return [np.asarray(arrays[0].sum(dtype=np.float64))]
 
     backend = FakeBackend(FakeTruth())
-    (binary,) = backend.build(multiply_add(arrays=2, in_place=False, reference=reference), [PLAIN])
+    (binary,) = backend.build(multiply_add(arrays=2, reference=reference), [PLAIN])
     host = np.random.default_rng(1).random((2, 1025)).astype(np.float32)
     buffers = backend.bind(list(host))
     backend.run(Launch(binary, buffers, 1025), 3)
