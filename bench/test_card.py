@@ -8,17 +8,14 @@ from dataclasses import replace
 import pytest
 
 from roofline.claims import Prediction
-from roofline.kernels import chains, chains_cuda, dial, dram, dram_cuda, tensor
+from roofline.kernels import dial, every_kernel
 from roofline.kernels.launch import MODES
 from roofline.model import SECONDS
 from roofline.rooflines import unit_of
 
 pytestmark = pytest.mark.bench
 
-EXPERIMENTS = (chains, chains_cuda, dial, dram, dram_cuda, tensor)
-RESOURCES = sorted(
-    {resource for module in EXPERIMENTS for kernel in module.every_kernel() for resource in kernel.measures}
-)
+RESOURCES = sorted({resource for kernel in every_kernel() for resource in kernel.measures})
 RIDGES = sorted({f"fp32/{slope}" for slope in dial.SLOPES.values()} | {"fp32/dram"})
 
 # What two runs of one card differ by beyond the spread that each reports of itself: the clock of an arithmetic roof is

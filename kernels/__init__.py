@@ -16,3 +16,8 @@ def every_kernel() -> Iterator[Kernel]:
     for module in iter_modules(__path__):
         offered = import_module(f"{__name__}.{module.name}")
         yield from getattr(offered, "every_kernel", tuple)()
+
+
+def kernels_of(experiment: str) -> list[Kernel]:
+    """The kernels of one experiment, for every kind of device, in the order they are offered."""
+    return [kernel for kernel in every_kernel() if kernel.experiment == experiment]

@@ -70,8 +70,10 @@ class Kernel:
     Memory
         `arrays` arrays of `dtype`, passed to the code in order; the only array of a kernel is input and output.
         `memory` says what buffers are wanted: "dram" (larger than the last cache, each line cold when it is met again),
-        "cache" (small enough for the first-level cache of each core, the code repeated `repeats` times in a launch) or
-        "none". `size(elements)` is the number of elements a launch handles when an array has room for `elements`.
+        "cache" (small enough for the first-level cache of each core, the code repeated `repeats` times in a launch;
+        kept, and shared with the kernels that want the same), "own" (exactly `size(0)` elements, given back once
+        measured) or "none". `size(elements)` is the number of elements a launch handles when an array has room for
+        `elements`.
         `fill` is their contents: "random" (full-mantissa values in [1, 2)) or "zeros".
         `scalars` are two numbers handed to the code at run time, so that no compiler can fold them.
     Timing
@@ -96,7 +98,7 @@ class Kernel:
     arrays: int = 2
     scalars: tuple[float, float] = (0.0, 0.0)
     dtype: str = "float32"
-    memory: Literal["dram", "cache", "none"] = "dram"
+    memory: Literal["dram", "cache", "own", "none"] = "dram"
     size: Callable[[int], int] = lambda elements: elements
     repeats: int = 1
     tolerance: float = 0.0

@@ -12,6 +12,7 @@ from typing import Literal
 from roofline.model import (
     BYTES_PER_SECOND,
     FLOP_PER_SECOND,
+    OP_PER_SECOND,
     SECONDS,
     Absent,
     Ceiling,
@@ -35,7 +36,7 @@ from roofline.model import (
 from roofline.privacy import HASH_DIGITS, UNIT_HASH
 from roofline.schema import Rule, Rules
 
-CEILING_UNITS = (BYTES_PER_SECOND, FLOP_PER_SECOND, SECONDS)
+CEILING_UNITS = (BYTES_PER_SECOND, FLOP_PER_SECOND, OP_PER_SECOND, SECONDS)
 NOMINAL_UNITS = (*CEILING_UNITS, "Hz")
 PREFIXED = re.compile(r"[pnuµmkKMGTPE]i?(B|FLOP|s|Hz|W)(/|$)")
 # A stored rate and the one that follows from its time agree to the last digits; 1024-based prefixes differ by 2.4 %.

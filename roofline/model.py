@@ -11,6 +11,7 @@ from typing import Literal
 
 BYTES_PER_SECOND = "B/s"
 FLOP_PER_SECOND = "FLOP/s"
+OP_PER_SECOND = "OP/s"  # integer arithmetic: a multiply-add is 2, as an FMA is 2 FLOP
 SECONDS = "s"
 # File systems take names of 255 bytes; a folder's name should also be read by people.
 LONGEST_SLUG = 80

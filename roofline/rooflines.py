@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from roofline.model import (
     BYTES_PER_SECOND,
     FLOP_PER_SECOND,
+    OP_PER_SECOND,
     SECONDS,
     Ceiling,
     Device,
@@ -23,6 +24,8 @@ from roofline.model import (
 # A point counts as above its roof when even the low end of its interval passes the high end of the roof's by more than
 # this: the medians of a roof and of a kernel on it differ by about as much in one run.
 ABOVE_ROOF = 0.02
+MEMORY_LEVELS = ("dram", "l3", "l2", "l1", "shared")
+ARITHMETIC = (FLOP_PER_SECOND, OP_PER_SECOND)
 
 
 class MissingCeiling(LookupError):
@@ -30,12 +33,18 @@ class MissingCeiling(LookupError):
 
 
 def unit_of(resource: str) -> str:
-    """In what a ceiling is given: launches in seconds, memory levels in B/s, everything else in FLOP/s."""
-    if resource.startswith("launch"):
+    """In what a ceiling is given: launches in seconds, memory levels in B/s, arithmetic in FLOP/s or OP/s."""
+    words = resource.split("_")
+    if words[0] == "launch":
         return SECONDS
-    if resource.split("_")[0] in ("dram", "l1", "l2", "l3", "shared"):
+    if words[0] in MEMORY_LEVELS:
         return BYTES_PER_SECOND
-    return FLOP_PER_SECOND
+    return OP_PER_SECOND if {"int32", "int8"} & set(words) else FLOP_PER_SECOND
+
+
+def of_the_cores(resource: str) -> bool:
+    """Whether a rate follows the clock of the cores: arithmetic does, and what lies inside an SM or a core."""
+    return unit_of(resource) in ARITHMETIC or resource.split("_")[0] in ("l1", "shared")
 
 
 def rate_of(measurement: Measurement, resource: str) -> Estimate:
@@ -43,7 +52,7 @@ def rate_of(measurement: Measurement, resource: str) -> Estimate:
     unit = unit_of(resource)
     if unit == SECONDS:
         return measurement.seconds
-    if unit == FLOP_PER_SECOND:
+    if unit in ARITHMETIC:
         return measurement.flop_per_s
     level = resource.split("_")[0]
     return measurement.bytes_per_s(level)
@@ -55,7 +64,7 @@ def ceiling_from(measurement: Measurement, resource: str, device: Device) -> Cei
     clock = measurement.samples.clock_hz
     rated = device.nominal.get("clock")
     at_rated = None
-    if clock and rated and unit_of(resource) == FLOP_PER_SECOND:
+    if clock and rated and of_the_cores(resource):
         at_rated = rate.value * rated.rate / clock.median
     return Ceiling(
         resource=resource,

@@ -34,6 +34,7 @@ from roofline.model import (
 from roofline.rooflines import MissingCeiling, Roofline, ceilings_of
 from roofline.stats import estimate
 from roofline.timing import DISTURBED, Budget, beside, sample, sample_launches, search
+from roofline.units import si
 
 # Bursts of a kernel that the device cannot sustain: an eighth of its work, a twentieth of a second apart.
 BURST = 8
@@ -71,7 +72,7 @@ class Session:
         today = datetime.now(UTC).date().isoformat()
         self.environment: Environment = replace(now, facts={**now.facts, "date": today})
         self._plan: BufferPlan | None = None
-        self._arena: Buffers | None = None
+        self._arenas: dict[str, Buffers] = {}
         self._small: dict[tuple[int, str, str], Buffers] = {}
         self._built: dict[int, tuple[Kernel, Sequence[Binary]]] = {}
         self._draining: set[str] = set()
@@ -141,19 +142,27 @@ class Session:
         """The arrays that `kernel` works on: the session's large ones, or small ones of its own."""
         if kernel.memory == "dram":
             return self._dram_buffers(kernel)
-        wanted = kernel.size(0), kernel.dtype, kernel.fill
+        size, dtype, fill = wanted = kernel.size(0), kernel.dtype, kernel.fill
+        if kernel.memory == "own":
+            return self._own_buffers(kernel, size)
         if wanted not in self._small:
-            size, dtype, fill = wanted
             self._small[wanted] = self.backend.allocate(ARRAYS, size, dtype, 1, fill)
         return _first(self._small[wanted], kernel.arrays)
 
     def _dram_buffers(self, kernel: Kernel) -> Buffers:
-        if self._arena is None:
+        if kernel.dtype not in self._arenas:
             planned = self.buffer_plan
-            self._arena = self.backend.allocate(
+            self._arenas[kernel.dtype] = self.backend.allocate(
                 planned.arrays, self._room(kernel), kernel.dtype, planned.placements, "random"
             )
-        return _first(self._arena, kernel.arrays)
+        return _first(self._arenas[kernel.dtype], kernel.arrays)
+
+    def _own_buffers(self, kernel: Kernel, size: int) -> Buffers:
+        """Fresh arrays of exactly the size that a kernel asks for."""
+        wanted, limit = size * BYTES[kernel.dtype] * kernel.arrays, self.backend.memory_limit()
+        if wanted > limit:
+            raise KernelUnsupported(f"its arrays take {si(wanted, 'B')}, and {si(limit, 'B')} can be had")
+        return self.backend.allocate(kernel.arrays, size, kernel.dtype, 1, kernel.fill)
 
     def binaries(self, kernel: Kernel) -> Sequence[Binary]:
         """Every variant of a kernel, built and found correct, once a session."""
@@ -171,6 +180,13 @@ class Session:
         _validate(kernel)
         binaries = self.binaries(kernel)
         buffers = self.buffers(kernel)
+        try:
+            return self._timed(kernel, binaries, buffers, budget)
+        finally:
+            if kernel.memory == "own":
+                self.backend.free(buffers)
+
+    def _timed(self, kernel: Kernel, binaries: Sequence[Binary], buffers: Buffers, budget: Budget) -> Measurement:
         size = kernel.size(buffers.elements)
         launches = {binary.variant.name: _launch(binary, buffers, size) for binary in binaries}
         winner, searched = search(self.backend, launches, budget)
@@ -223,7 +239,8 @@ class Session:
         self, kernel: Kernel, work: Work, launch: Launch, budget: Budget
     ) -> tuple[Estimate | None, Estimate | None]:
         """The shares of its slope and of its roof that a kernel reaches, in turns with the kernels that set them."""
-        self._winners[kernel.experiment, kernel.name] = launch
+        if kernel.memory != "own":  # its arrays are gone afterwards, so nothing can take turns with it
+            self._winners[kernel.experiment, kernel.name] = launch
         if kernel.memory != "dram":
             return None, None
         ceilings = self.ceilings()
