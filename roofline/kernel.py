@@ -37,7 +37,8 @@ class Source:
     `text` is LLVM IR for "cpu", CUDA C++ for "cuda"; `entry` the function in it. `block` is the number of elements that
     a launch's size must be a multiple of. `expects` maps a class of instruction ("fma", "mul", "add", "store_nt",
     "mma" …) to its exact number in the function; a device refuses machine code with another number. `threads` is the
-    size of a CUDA block of threads, of which there is one for every `block` elements.
+    size of a CUDA block of threads, of which there is one for every `block` elements. `workers` is the number of CPU
+    cores that share a launch out among them, None for all.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Source:
     expects: Mapping[str, int] = field(default_factory=dict)
     threads: int = 256
     shared_bytes: int = 0
+    workers: int | None = None
 
 
 class InvalidKernel(Exception):
