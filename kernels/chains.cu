@@ -2,8 +2,9 @@
 //
 // Each thread holds CHAINS elements and runs STEPS dependent steps v = a*b + v on each. The loop is rolled to UNROLL
 // steps so that its body stays in the instruction cache and its counter costs nothing that shows. How many warps share
-// an SM is the grid's business: tiles and repeats are dealt out evenly over the blocks there are. x and y carry no
-// __restrict__, so that no repeat can be skipped.
+// an SM is the grid's business: tiles and repeats are dealt out evenly over the blocks there are. Which tile is next is
+// counted and not divided out, since a lone warp has nobody to hide a division. x and y carry no __restrict__, so that
+// no repeat can be skipped.
 
 namespace chains {
 
@@ -12,11 +13,10 @@ __global__ void __launch_bounds__(T) run(const float* x, float* y, unsigned long
     const unsigned n = unsigned(elements);
     const unsigned chunks = (n + CHAINS * T - 1) / (CHAINS * T) * repeats;
     const unsigned each = chunks / gridDim.x, more = chunks % gridDim.x;
-    unsigned chunk = blockIdx.x * each + min(blockIdx.x, more);
-    const unsigned end = chunk + each + (blockIdx.x < more);
+    const unsigned begin = blockIdx.x * each + min(blockIdx.x, more);
+    unsigned first = begin / repeats * (CHAINS * T) + threadIdx.x, left = repeats - begin % repeats;
 #pragma unroll 1
-    for (; chunk < end; ++chunk) {
-        const unsigned first = chunk / repeats * (CHAINS * T) + threadIdx.x;
+    for (unsigned chunk = each + (blockIdx.x < more); chunk > 0; --chunk) {
         float v[CHAINS];
 #pragma unroll
         for (int i = 0; i < CHAINS; ++i) v[i] = first + i * T < n ? x[first + i * T] : 0.0f;
@@ -30,6 +30,10 @@ __global__ void __launch_bounds__(T) run(const float* x, float* y, unsigned long
 #pragma unroll
         for (int i = 0; i < CHAINS; ++i)
             if (first + i * T < n) y[first + i * T] = v[i];
+        if (--left == 0) {
+            left = repeats;
+            first += CHAINS * T;
+        }
     }
 }
 

@@ -90,9 +90,10 @@ class Team:
         self._slots["rest"].value = rest or self._nothing
         self._slots["launches"].value = launches
 
-    def ticks_taken(self) -> int:
-        """Counter ticks of the last run, from the first worker's start to the last one's end."""
-        return int(max(job.ended for job in self.jobs) - min(job.started for job in self.jobs))
+    def ticks_taken(self, workers: int | None = None) -> int:
+        """Counter ticks of the last run, from first start to last end of the first so many workers, None for all."""
+        jobs = self.jobs[:workers]
+        return int(max(job.ended for job in jobs) - min(job.started for job in jobs))
 
     def close(self) -> None:
         """End the workers; their memory is given back unless one of them is stuck."""
