@@ -1,16 +1,19 @@
-"""B: the tensor-core peak, FP16 operands with FP32 and FP16 accumulators, by each instruction the card has.
+"""B: the tensor-core peak of every type that the card multiplies, by its best instruction; the others with `full`.
 
 Operands stay in registers or, where the instruction wants them there, in shared memory: nothing comes from DRAM (B1).
 Random data is the figure of record, held for a second; zeros beside it show what the card clocks to when fewer
 transistors switch, and the bursts what it does before its power limit lowers the clock.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from roofline.checking import exact_share
-from roofline.claims import NotApplicable, Prediction, within
-from roofline.kernels import tensor
-from roofline.model import Device, Estimate, Expectation
+from roofline.claims import NotApplicable, Prediction
+from roofline.kernel import Target
+from roofline.kernels import tensor, tensor_paths, tensor_types
+from roofline.model import Ceiling, Device, Estimate, Expectation
 
 pytestmark = [pytest.mark.bench, pytest.mark.devices("cuda")]
 
@@ -18,6 +21,9 @@ pytestmark = [pytest.mark.bench, pytest.mark.devices("cuda")]
 SAME, DOUBLE = (0.95, 1.12), (1.85, 2.1)
 # The share of its roof that the portable, warp-level instruction reaches, by family.
 PORTABLE = {"sm_90": (0.55, 0.85)}
+# Both rates of a ratio are what the units do each clock, so what is left is how well two loops keep them busy.
+AS_PROMISED = 0.04
+FP16 = tensor_types.BY_NAME["fp16_fp32acc"]
 
 
 def named(kernel):
@@ -25,9 +31,38 @@ def named(kernel):
     return kernel.name if kernel.fill == "random" else f"{kernel.name}-{kernel.fill}"
 
 
-@pytest.mark.parametrize("kernel", [*tensor.every_kernel()], ids=named)
-def test_tensor(kernel, measure):
-    """One instruction with one kind of accumulator."""
+def kind_of(kernel):
+    """The type that a kernel multiplies."""
+    return tensor_types.BY_NAME[kernel.unit.removeprefix("tensor_")]
+
+
+def each_type(prediction, kinds=tensor_types.TYPES):
+    """A parameter for each type, with the prediction that is made for it."""
+    return [pytest.param(kind, marks=pytest.mark.predicts(prediction(kind)), id=kind.name) for kind in kinds]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [tensor.kernel(tensor_paths.paths_of(kind)[-1], kind) for kind in tensor_types.TYPES],
+    ids=lambda k: k.unit,
+)
+def test_tensor(kernel, measure, device):
+    """R8: the roof of one type by the best instruction of this card; absent where it has none."""
+    measure(tensor.best(kind_of(kernel), device.target))
+
+
+# What another instruction of the same card passes sets no roof, even where it is measured alone.
+OTHER_WAYS = [replace(kernel, measures=()) for kernel in tensor.every_kernel()]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kernel", OTHER_WAYS, ids=named)
+def test_other_ways(kernel, measure, device):
+    """The instructions that this card has and another of its own passes, and operands of zeros."""
+    if not kernel.variants(device.target):
+        pytest.skip(kernel.unsupported["cuda"])
+    if kernel.fill == "random" and kernel.name == tensor.best(kind_of(kernel), device.target).name:
+        pytest.skip("its best instruction, measured as such")
     measure(kernel)
 
 
@@ -52,9 +87,15 @@ def portable(device: Device):
     """WMMA reaches most of the roof on cards whose best instruction is that of a warp, less on Hopper."""
     if device.architecture in PORTABLE:
         return Expectation(*PORTABLE[device.architecture], "family: Hopper's roof needs warpgroup MMA")
-    return Expectation(0.85, 1.0, "family: the instruction of a warp is the best there is")
+    best = tensor_paths.best_path(Target("cuda", device.architecture), FP16)
+    if best != "mma":
+        return NotApplicable(
+            f"the roof of this family needs {best}, and what a warp's instruction reaches is not known"
+        )
+    return Expectation(0.85, 1.02, "family: the instruction of a warp is the best there is")
 
 
+@pytest.mark.full
 @pytest.mark.predicts(Prediction("B3", "WMMA over the FP32-accumulate peak", family=portable))
 def test_the_portable_instruction_reaches_its_share(claim, roofline, rows):
     """B3: 85 to 95 % of the peak where a warp's instruction is the best, clearly less where a warpgroup's is."""
@@ -62,33 +103,81 @@ def test_the_portable_instruction_reaches_its_share(claim, roofline, rows):
     claim(wmma.flop_per_s.over(roofline.ceiling("tensor_fp16_fp32acc").rate), [wmma])
 
 
-def at_its_clock(device: Device):
-    """The nominal rate at the clock that the card really had."""
-    if "tensor_fp16_fp32acc" not in device.nominal:
-        return NotApplicable("the FLOP a clock of this card's tensor cores is not known from a source")
-    return Expectation(0.9, 1.02, "formula: SMs × FLOP a clock × the clock measured meanwhile")
+def at_its_clock(kind):
+    """The share of the nominal rate at the clock that the card really had."""
+
+    def expected(device: Device):
+        if kind.unit not in device.nominal:
+            return NotApplicable(f"no source says what this card's tensor cores do each clock in {kind.spoken}")
+        return Expectation(
+            0.95, 1.02, "formula: SMs × operations a clock (white papers) × the clock measured meanwhile"
+        )
+
+    return Prediction("B1", f"{kind.spoken}: peak over the limit at its own clock", formula=expected)
 
 
-@pytest.mark.predicts(Prediction("B1", "FP32-accumulate peak over the limit at its own clock", family=at_its_clock))
-def test_the_peak_is_that_of_the_units(claim, roofline, rows, device):
+def at_rated_clock(ceiling: Ceiling | None) -> Estimate | None:
+    """A peak as it would be at the rated clock, None where it was not measured or no clock was read."""
+    if ceiling is None or ceiling.at_rated_clock is None:
+        return None
+    scale = ceiling.at_rated_clock / ceiling.rate
+    return Estimate(*(scale * side for side in (ceiling.rate, ceiling.low, ceiling.high)))
+
+
+NO_PEAK = "no peak, or no clock during it"
+
+
+@pytest.mark.parametrize("kind", each_type(at_its_clock))
+def test_the_peak_is_that_of_the_units(claim, roofline, rows, device, kind):
     """B1: with nothing to wait for, the loop runs at what the units do each clock."""
-    ceiling, measured = roofline.ceiling("tensor_fp16_fp32acc"), rows("tensor")
-    nominal = device.device.nominal.get("tensor_fp16_fp32acc")
-    if nominal is None or ceiling.at_rated_clock is None:
-        claim(None, measured, note="no clock was read during the peak")
-    scale = ceiling.at_rated_clock / ceiling.rate / nominal.rate
-    claim(Estimate(*(scale * side for side in (ceiling.rate, ceiling.low, ceiling.high))), measured)
+    measured, nominal = rows("tensor"), device.device.nominal.get(kind.unit)
+    peak = at_rated_clock(roofline.ceilings.get(kind.unit))
+    claim(peak.over(nominal.rate) if peak and nominal else None, measured, note="" if peak else NO_PEAK)
 
 
-@pytest.mark.predicts(
-    Prediction("B4", "accumulators that count their steps exactly", formula=within(1, 1, "2048 × 16 × 1/4 × 1/4"))
-)
-@pytest.mark.parametrize("accumulator", tensor.ACCUMULATORS)
-def test_every_accumulator_counts_its_steps(claim, device, accumulator):
-    """B4: with A = B = 1/4 each step adds 1, so 2048 steps make 2048, exact in FP16 too."""
-    shares = [
-        exact_share(device, tensor.kernel(path, accumulator, repeats=2048, period=2048), 2048.0)
-        for path in tensor.PATHS
-        if tensor.variants(device.target, path)
-    ]
-    claim(Estimate(min(shares), min(shares), min(shares)), note=f"{len(shares)} instructions")
+def beside_fp16(kind):
+    """The ratio of two types in what one family does each clock."""
+
+    def expected(device: Device):
+        rated, base = device.nominal.get(kind.unit), device.nominal.get(FP16.unit)
+        if rated is None or base is None:
+            return NotApplicable(f"no source says what this card's tensor cores do each clock in {kind.spoken}")
+        ratio = rated.rate / base.rate
+        source = f"family: {ratio:g} (NVIDIA's architecture white papers)"
+        return Expectation((1 - AS_PROMISED) * ratio, (1 + AS_PROMISED) * ratio, source)
+
+    return Prediction("R8", f"{kind.spoken} over {FP16.spoken}, both at the rated clock", family=expected)
+
+
+OTHERS = tuple(kind for kind in tensor_types.TYPES if not kind.name.startswith("fp16"))
+
+
+@pytest.mark.parametrize("kind", each_type(beside_fp16, OTHERS))
+def test_each_type_has_a_roof_of_its_own(claim, roofline, rows, kind):
+    """R8: BF16 as FP16, TF32 half of it, FP8 and INT8 twice, FP64 a sixteenth on data-centre Hopper."""
+    measured = rows("tensor")
+    peak, base = (at_rated_clock(roofline.ceilings.get(unit)) for unit in (kind.unit, FP16.unit))
+    claim(peak.over(base) if peak and base else None, measured, note="" if peak and base else NO_PEAK)
+
+
+def exactly(kind):
+    """Each step adds the same whole number of the smallest product, so the accumulators count steps."""
+
+    def expected(device: Device):
+        target = Target("cuda", device.architecture)
+        path = tensor_paths.best_path(target, kind)
+        if not tensor_paths.variants(target, path, kind):
+            return NotApplicable(tensor_paths.missing(path, kind))
+        return Expectation(1, 1, f"formula: {kind.counts_to} steps × {kind.terms} terms = {kind.counted:g}")
+
+    return Prediction("B4", f"{kind.spoken}: accumulators that count their steps exactly", formula=expected)
+
+
+@pytest.mark.parametrize("kind", each_type(exactly))
+def test_every_accumulator_counts_its_steps(claim, device, kind):
+    """B4: on ones every step adds as much; FP16 counts to 2048, FP8 on Hopper to 2^14 times one product."""
+    path = tensor_paths.best_path(device.target, kind)
+    counting = tensor.kernel(path, kind, repeats=kind.counts_to, period=kind.counts_to)
+    if not counting.variants(device.target):
+        claim(None)
+    claim(exact_share(device, counting, kind.counted), note=path)

@@ -2,7 +2,7 @@
 
     python tools/compare_h200.py [device]
 
-Needs nvcc for the C++ loop; PyTorch, where installed, gives the cuBLAS figures, else CuPy does. Prints one row a bar
+Needs nvcc for the C++ loop, and cuBLASLt for its products. Prints one row a bar
 and exits 1 where one is missed.
 """
 
@@ -20,18 +20,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tabulate import tabulate
+from vendor_gemm import Library
 
-from roofline.devices.base import Launch
 from roofline.devices.cuda import open_cuda
 from roofline.devices.cuda.backend import CudaBackend
-from roofline.kernels import chains_cuda, dial, dram_cuda, launch, tensor
-from roofline.model import Measurement
+from roofline.kernels import chains_cuda, dial, dram_cuda, launch, tensor, tensor_types
 from roofline.session import Session
 from roofline.timing import Budget
 
 GEMM_SIZES = (4096, 8192, 16384)
-FP32_PER_SM_CLOCK, TENSOR_PER_SM_CLOCK = 256, 4096
-SUSTAINED_S = 2.0
+FP32_PER_SM_CLOCK = 256
 COPIES, ROUNDS = 10, 41
 DEVICE_TO_DEVICE = 3
 # A sample of several launches, as the others are timed: an event pair of its own costs a launch about one percent.
@@ -114,58 +112,6 @@ def _event_seconds(cupy: Any, work: Callable[[], Any]) -> float:
     return median(seconds)
 
 
-def gemm() -> dict[int, tuple[float, float]]:
-    """Median and best FLOP/s of FP16 products by cuBLAS on random data, by size."""
-    try:
-        import torch
-
-        def operand(n: int) -> Any:
-            return torch.rand(n, n, device="cuda", dtype=torch.float16) * 2 - 1
-
-        multiply: Callable[[Any, Any], Any] = torch.matmul
-        synchronize = torch.cuda.synchronize
-    except ImportError:
-        import cupy
-
-        def operand(n: int) -> Any:
-            return (cupy.random.random((n, n), dtype=cupy.float32) * 2 - 1).astype(cupy.float16)
-
-        multiply = cupy.matmul
-        synchronize = cupy.cuda.Device().synchronize
-    figures = {}
-    for n in GEMM_SIZES:
-        a, b = operand(n), operand(n)
-        multiply(a, b)
-        rates, calls = [], max(2, int(1e13 / n**3))
-        until = time.perf_counter() + SUSTAINED_S / 2
-        while time.perf_counter() < until:
-            synchronize()
-            began = time.perf_counter()
-            for _ in range(calls):
-                multiply(a, b)
-            synchronize()
-            rates.append(2.0 * n**3 * calls / (time.perf_counter() - began))
-        figures[n] = (median(rates), max(rates))
-    return figures
-
-
-def sustained(backend: CudaBackend, measurement: Measurement, kernel: Any, fill: str) -> tuple[float, float]:
-    """FLOP/s and clock at the end of `SUSTAINED_S` of a tensor kernel's best variant."""
-    binary = next(
-        b for b in backend.build(kernel, kernel.variants(backend.target)) if b.variant.name == measurement.variant
-    )
-    size = kernel.size(0)
-    buffers = backend.allocate(kernel.arrays, size, kernel.dtype, 1, fill)
-    bound = Launch(binary, buffers, size, repeats=kernel.repeats)
-    timings, until = [], time.perf_counter() + SUSTAINED_S
-    while time.perf_counter() < until:
-        timings.append(backend.run(bound, 4))
-    backend.free(buffers)
-    last = timings[-max(3, len(timings) // 5) :]
-    rate = median(kernel.work(size).flops * t.launches / t.seconds for t in last)
-    return rate, median(t.clock_hz or 0.0 for t in last)
-
-
 def memory_bars(backend: CudaBackend, session: Session, theirs: dict[str, float]) -> list[Bar]:
     """DRAM read and write against nominal, dial F = 1 against the vendor's copies."""
     nominal = backend.device.nominal["dram"].rate
@@ -217,24 +163,25 @@ def fp32_bars(session: Session) -> list[Bar]:
 
 
 def tensor_bars(backend: CudaBackend, session: Session) -> list[Bar]:
-    """Warpgroup MMA, sustained on random data, at its clock and against cuBLAS."""
-    kernels = {k.name: k for k in tensor.every_kernel()}
-    measured = {name: session.measure(k) for name, k in kernels.items()}
-    for name, m in measured.items():
-        mhz = m.samples.clock_hz.median / 1e6 if m.samples.clock_hz else float("nan")
-        print(f"{name}: {m.flop_per_s.value / 1e12:.1f} TFLOP/s, {mhz:.0f} MHz, {m.variant}")
-    best = kernels["wgmma-fp32acc"]
-    rate, clock_hz = sustained(backend, measured[best.name], best, "random")
-    zeros, _ = sustained(backend, measured[best.name], best, "zeros")
-    print(f"sustained: random {rate / 1e12:.1f} TFLOP/s at {clock_hz / 1e6:.0f} MHz, zeros {zeros / 1e12:.1f}")
-    library = gemm()
-    print("cuBLAS:", ", ".join(f"{n}: {m / 1e12:.0f} (best {b / 1e12:.0f}) TFLOP/s" for n, (m, b) in library.items()))
-    limit = backend.device.cores * TENSOR_PER_SM_CLOCK * clock_hz
-    return [
-        Bar("tensor sustained / 4096 x SMs x clock", rate, limit, "TFLOP/s", 1e12, 0.98),
-        Bar("tensor sustained / cuBLAS, best median", rate, max(m for m, _ in library.values()), "TFLOP/s", 1e12, 1.05),
-        Bar("tensor sustained / cuBLAS, best sample", rate, max(b for _, b in library.values()), "TFLOP/s", 1e12, 1.05),
-    ]
+    """Each type that the card multiplies, held for a second on random data, at its clock and against cuBLASLt."""
+    library, bars = Library(), []
+    for kind in tensor_types.TYPES:
+        kernel = tensor.best(kind, backend.target)
+        if not kernel.variants(backend.target):
+            print(kernel.unsupported["cuda"])
+            continue
+        row = session.measure(kernel)
+        rate, clock = row.flop_per_s.value, row.samples.clock_hz
+        clock_hz = clock.median if clock else float("nan")
+        print(f"{kernel.name}: {rate / 1e12:.1f} T/s at {clock_hz / 1e6:.0f} MHz, {row.variant}")
+        nominal = backend.device.nominal[kind.unit].rate / backend.device.nominal["clock"].rate * clock_hz
+        theirs = {n: library.best(kind.name, n) for n in GEMM_SIZES}
+        print("  cuBLASLt:", ", ".join(f"{n}: {best / 1e12:.0f} T/s" for n, best in theirs.items()))
+        bars += [
+            Bar(f"{kernel.name} / rated x clock", rate, nominal, "T/s", 1e12, 0.97),
+            Bar(f"{kernel.name} / cuBLASLt", rate, max(theirs.values()), "T/s", 1e12, 1.0),
+        ]
+    return bars
 
 
 def launch_bars(backend: CudaBackend, session: Session, theirs: dict[str, float]) -> list[Bar]:
