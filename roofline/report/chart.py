@@ -16,7 +16,7 @@ from roofline.report import Report
 from roofline.report.drawing import ALARM, GREY, INK, Canvas, Group, groups_of, set_scales
 from roofline.report.drawing import draw as draw_inside
 from roofline.report.lettering import BODY, FONT, SMALL, TITLE, Measure, broken, fitted, measured_by
-from roofline.report.naming import line_name, needs_number, write_names
+from roofline.report.naming import ROOF_NAME_SPACE, line_name, needs_number, write_names
 from roofline.report.scene import Scene, scene
 from roofline.units import UNKNOWN, si
 
@@ -147,11 +147,12 @@ def _layout(shown: Scene, numbered: frozenset[str], measure: Measure) -> Layout:
     entries = [group.name for group in groups_of(shown).values()] + [RING] * any(mark.above for mark in shown.marks)
     widest = max([measure(entry, BODY)[0] / DPI for entry in entries], default=room) + 0.35
     columns = max(1, min(len(entries), int(room / widest)))
-    names = [measure(line_name(roof, "FLOP/s"), SMALL)[0] / DPI for roof in shown.roofs]
-    right = max(names, default=0.0) + ROOF_NAME_GAP
+    names = [measure(line_name(roof), SMALL) for roof in shown.roofs]
+    right = max([width / DPI for width, _ in names], default=0.0) + ROOF_NAME_GAP
+    high = max(AXES, sum(tall + ROOF_NAME_SPACE for _, tall in names) / DPI)
     bottom = AXIS + MARGIN + REMARK * len(remarks)
-    height = HEAD + LEGEND_ROW * math.ceil(len(entries) / columns) + AXES + bottom
-    axes = (LEFT / WIDTH, bottom / height, (WIDTH - LEFT - right) / WIDTH, AXES / height)
+    height = HEAD + LEGEND_ROW * math.ceil(len(entries) / columns) + high + bottom
+    axes = (LEFT / WIDTH, bottom / height, (WIDTH - LEFT - right) / WIDTH, high / height)
     return Layout(height, axes, columns, remarks)
 
 
@@ -168,7 +169,7 @@ def _remarks(shown: Scene, numbered: frozenset[str]) -> Iterator[str]:
     ]
     if keys:
         yield "; ".join(keys)
-    yield from (f"slope without a name: {line_name(line, 'B/s')}" for line in shown.slopes if line.resource in numbered)
+    yield from (f"slope without a name: {line_name(line)}" for line in shown.slopes if line.resource in numbered)
     yield from shown.remarks
 
 

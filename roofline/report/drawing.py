@@ -8,6 +8,7 @@ from typing import Any
 from roofline.report.labels import Box, Pixel
 from roofline.report.lettering import SMALL, Measure, drawable
 from roofline.report.scene import Line, Mark, Scene
+from roofline.rooflines import MEMORY_LEVELS
 from roofline.units import factor_of, prefixed
 
 # Okabe and Ito's colours, told apart by colour-blind readers (Wong, Nature Methods 8, 441, 2011), the darker ones; with
@@ -17,7 +18,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, GREY, FAINT, GRID, ALARM = "#222222", "#666666", "#a8a8a8", "#e6e6e6", "#c1121f"
 # Later markers are smaller, so that of points at one place each shows a rim.
 NESTED = (7.2, 6.0, 5.4)
-MARKER_POINTS, RING_POINTS = max(NESTED), 13.0
+MARKER_POINTS, RING_POINTS, ELSEWHERE_POINTS = max(NESTED), 13.0, 4.2
 POINTS_AN_INCH = 72
 
 
@@ -106,23 +107,30 @@ def draw(canvas: Canvas) -> None:
 
 
 def _line_style(line: Line, colour: str) -> dict[str, Any]:
+    """Dark where it judges points, pale where it judges none; dashed and thinner where it lies below another."""
+    if line.lower:
+        return {"color": colour if line.primary else FAINT, "linewidth": 0.8, "linestyle": (0, (4, 3)), "zorder": 2.1}
     if line.primary:
         return {"color": colour, "linewidth": 1.5, "zorder": 2.2}
-    return {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 2.1}
+    return {"color": FAINT, "linewidth": 1.1, "zorder": 2.1}
 
 
 def slope_colour(canvas: Canvas, line: Line) -> str:
-    """The colour of the points that alone are judged by this slope, so that the eye ties them; else ink."""
+    """The colour of the points that alone use this mix of reads and writes, so that the eye ties them; else ink."""
     users = {mark.group for mark in canvas.shown.marks if line.resource in mark.judged_by}
-    if len(users) == 1 and len(canvas.groups) > 1:
+    if len(users) == 1 and len(canvas.groups) > 1 and line.resource not in MEMORY_LEVELS:
         return canvas.groups[users.pop()].colour
     return INK
 
 
 def slope_ends(canvas: Canvas, line: Line) -> tuple[tuple[float, float], tuple[float, float]]:
-    """From where a slope enters the axes to where it meets the highest roof (or leaves the axes)."""
+    """From where a slope enters the axes to where it meets the highest roof (or leaves the axes).
+
+    A lower one ends where the roofs do that judge points: what is above those is nothing to it.
+    """
     (left, right), (low, high) = canvas.shown.x_limits, canvas.shown.y_limits
-    top = max([roof.rate for roof in canvas.shown.roofs], default=high)
+    roofs = [roof.rate for roof in canvas.shown.roofs if roof.primary or not line.lower]
+    top = max(roofs or [roof.rate for roof in canvas.shown.roofs], default=high)
     start, end = max(left, low / line.rate), min(right, top / line.rate)
     return (start, start * line.rate), (end, end * line.rate)
 
@@ -163,7 +171,30 @@ def _draw_points(canvas: Canvas) -> None:
             zorder=4,
             gid="points",
         )
+        _draw_elsewhere(canvas, marks, group)
     _draw_rings(canvas)
+
+
+def _draw_elsewhere(canvas: Canvas, marks: Sequence[Mark], group: Group) -> None:
+    """The same points at their other levels: hollow, smaller, joined by a thin line."""
+    for mark in marks:
+        if mark.elsewhere:
+            height = mark.flop_per_s.value
+            others = [intensity for _, intensity in mark.elsewhere]
+            along = [mark.intensity, *others]
+            canvas.axes.plot([min(along), max(along)], [height] * 2, color=group.colour, linewidth=0.7, zorder=3.2)
+            canvas.axes.plot(
+                others,
+                [height] * len(others),
+                linestyle="none",
+                marker=group.marker,
+                markersize=ELSEWHERE_POINTS,
+                markerfacecolor="white",
+                markeredgecolor=group.colour,
+                markeredgewidth=1.0,
+                zorder=3.8,
+                gid="levels",
+            )
 
 
 def _draw_intervals(canvas: Canvas, marks: Sequence[Mark], colour: str) -> None:

@@ -21,15 +21,6 @@ class Box:
     right: float
     top: float
 
-    def meets(self, other: "Box", clearance: float = CLEARANCE) -> bool:
-        """Whether the two are closer than `clearance`."""
-        return (
-            self.left < other.right + clearance
-            and other.left < self.right + clearance
-            and self.bottom < other.top + clearance
-            and other.bottom < self.top + clearance
-        )
-
     def gap(self, point: Pixel) -> float:
         """From a point to the nearest side; 0 inside."""
         x, y = point
@@ -64,6 +55,21 @@ class Place:
         x, y = self.center
         return Box(x - half_width, y - half_height, x + half_width, y + half_height)
 
+    def meets(self, other: "Place") -> bool:
+        """Whether the two turned rectangles are closer than `CLEARANCE`, by separating axes: those of their sides."""
+        dx, dy = other.center[0] - self.center[0], other.center[1] - self.center[1]
+        for angle in (self.angle, other.angle):
+            for axis in (angle, angle + math.pi / 2):
+                apart = abs(dx * math.cos(axis) + dy * math.sin(axis))
+                if apart >= self._reach(axis) + other._reach(axis) + CLEARANCE:
+                    return False
+        return True
+
+    def _reach(self, axis: float) -> float:
+        """From the centre to the farthest corner, along a direction."""
+        turned = axis - self.angle
+        return (self.width * abs(math.cos(turned)) + self.height * abs(math.sin(turned))) / 2
+
     def covers(self, point: Pixel, radius: float) -> bool:
         """Whether a disc around `point` meets the turned rectangle."""
         dx, dy = point[0] - self.center[0], point[1] - self.center[1]
@@ -87,19 +93,19 @@ class Labels:
     roofs: Sequence[Pixel]
     drops: Sequence[Pixel]
     radius: float = 5.0
-    taken: list[Box] = field(default_factory=list)
+    taken: list[Place] = field(default_factory=list)
 
-    def take(self, box: Box) -> None:
-        """Keep later names off this rectangle."""
-        self.taken.append(box)
+    def take(self, place: Place) -> None:
+        """Keep later names off this one."""
+        self.taken.append(place)
 
     def best(self, places: Sequence[Place], most: float = math.inf) -> Place | None:
         """The cheapest free place, the earlier of equals, which is then taken; None if each costs more than `most`."""
-        free = [(self._cost(place), order) for order, place in enumerate(places) if self._free(place.box)]
+        free = [(self._cost(place), order) for order, place in enumerate(places) if self._free(place)]
         cost, order = min(free, default=(math.inf, 0))
         if not free or cost > most:
             return None
-        self.take(places[order].box)
+        self.take(places[order])
         return places[order]
 
     def belonging(self, places: Sequence[Place], point: Pixel) -> list[Place]:
@@ -107,8 +113,8 @@ class Labels:
         others = [other for other in self.points if other != point]
         return [place for place in places if all(place.box.gap(point) < place.box.gap(other) for other in others)]
 
-    def _free(self, box: Box) -> bool:
-        return box.inside(self.area) and not any(box.meets(other) for other in self.taken)
+    def _free(self, place: Place) -> bool:
+        return place.box.inside(self.area) and not any(place.meets(other) for other in self.taken)
 
     def _cost(self, place: Place) -> float:
         covered = sum(place.covers(point, self.radius) for point in self.points)
@@ -160,6 +166,13 @@ def around(point: Pixel, width: float, height: float, radius: float) -> list[Pla
         offsets += [(sx * slanted[0], sy * slanted[1]) for sx in (1, -1) for sy in (-1, 1)]
         places += [Place((point[0] + x, point[1] + y), width, height) for x, y in offsets]
     return places
+
+
+def above_or_below(point: Pixel, width: float, height: float, radius: float) -> list[Place]:
+    """Places for a name that a flat line through its point would cross elsewhere."""
+    x, y = point
+    distance = height / 2 + radius + 2
+    return [Place((x, y + side * distance), width, height) for side in (1, -1)]
 
 
 def staircase(corners: Sequence[Pixel], widths: Sequence[float], height: float, area: Box) -> list[Place]:

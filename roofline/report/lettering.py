@@ -6,7 +6,7 @@ from functools import cache
 from roofline.report.text import one_line, shortened
 
 FONT = "DejaVu Sans"
-TITLE, BODY, SMALL = 13.0, 9.0, 8.0
+TITLE, BODY, SMALL, TINY = 13.0, 9.0, 8.0, 7.0
 
 Measure = Callable[[str, float], tuple[float, float]]
 """Width and height in pixels of a text in a font size in points."""

@@ -14,18 +14,28 @@ from roofline.report.drawing import (
     slope_colour,
     slope_ends,
 )
-from roofline.report.labels import ON_A_POINT, Labels, Place, along_slope, around, spread_out, staircase
-from roofline.report.lettering import SMALL, drawable
+from roofline.report.labels import (
+    ON_A_POINT,
+    Labels,
+    Place,
+    above_or_below,
+    along_slope,
+    around,
+    spread_out,
+    staircase,
+)
+from roofline.report.lettering import SMALL, TINY, drawable
 from roofline.report.scene import Corner, Line, Mark
 from roofline.report.text import shortened
 from roofline.units import si
 
 LINE_NAME_WIDTH, POINT_NAME_WIDTH = 28, 26
+ROOF_NAME_SPACE = 5  # pixels between the names of two roofs
 
 
-def line_name(line: Line, unit: str) -> str:
+def line_name(line: Line) -> str:
     """A ceiling by its name and figure: "dram_update 55.1 GB/s"."""
-    return drawable(f"{shortened(line.resource, LINE_NAME_WIDTH)}  {si(line.rate, unit)}")
+    return drawable(f"{shortened(line.resource, LINE_NAME_WIDTH)}  {si(line.rate, line.unit)}")
 
 
 def point_name(number: int, mark: Mark, numbered: frozenset[str]) -> str:
@@ -44,11 +54,14 @@ def write_names(canvas: Canvas) -> frozenset[str]:
     _name_corners(canvas, labels)
     _name_roofs(canvas)
     # Slopes come last: they are long, so they find room where points have left some.
-    return frozenset([*_name_points(canvas, labels), *_name_slopes(canvas, labels)])
+    roomless = frozenset([*_name_points(canvas, labels), *_name_slopes(canvas, labels)])
+    _name_levels(canvas, labels)
+    return roomless
 
 
 def _labels(canvas: Canvas) -> Labels:
     points = [canvas.pixel(mark.intensity, mark.flop_per_s.value) for mark in canvas.shown.marks]
+    points += [canvas.pixel(i, mark.flop_per_s.value) for mark in canvas.shown.marks for _, i in mark.elsewhere]
     points += [canvas.pixel(corner.intensity, corner.flop_per_s) for corner in canvas.shown.corners]
     (x0, y0), (x1, y1) = (canvas.pixel(intensity, intensity) for intensity in canvas.shown.x_limits)
     slope = (y1 - y0) / (x1 - x0)
@@ -68,7 +81,7 @@ def _labels(canvas: Canvas) -> Labels:
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
 
 
-def _write(canvas: Canvas, text: str, place: Place, colour: str, on_paper: bool = False) -> None:
+def _write(canvas: Canvas, text: str, place: Place, colour: str, on_paper: bool = False, points: float = SMALL) -> None:
     canvas.axes.text(
         *place.center,
         text,
@@ -77,7 +90,7 @@ def _write(canvas: Canvas, text: str, place: Place, colour: str, on_paper: bool 
         rotation_mode="anchor",
         ha="center",
         va="center",
-        fontsize=SMALL,
+        fontsize=points,
         color=colour,
         zorder=3.3,
         bbox=PAPER if on_paper else None,
@@ -98,7 +111,7 @@ def _name_corners(canvas: Canvas, labels: Labels) -> None:
             [corner.intensity] * 2, [foot, corner.flop_per_s], color=GREY, linewidth=0.9, linestyle=":", zorder=1.9
         )
         _write(canvas, name, place, GREY, on_paper=True)
-        labels.take(place.box)
+        labels.take(place)
 
 
 def _corner_name(corner: Corner, corners: Sequence[Corner]) -> str:
@@ -115,12 +128,12 @@ def _name_roofs(canvas: Canvas) -> None:
     if not roofs:
         return
     wanted = [canvas.pixel(canvas.shown.x_limits[1], line.rate)[1] for line in roofs]
-    height = canvas.measure(line_name(roofs[0], "FLOP/s"), SMALL)[1]
-    heights = spread_out(wanted, height + 5, canvas.area.bottom + height, canvas.area.top + height)
+    height = canvas.measure(line_name(roofs[0]), SMALL)[1]
+    heights = spread_out(wanted, height + ROOF_NAME_SPACE, canvas.area.bottom + height / 2, canvas.area.top)
     edge = canvas.area.right + 2
     for line, start, end in zip(roofs, wanted, heights, strict=True):
         colour = INK if line.primary else GREY
-        name = line_name(line, "FLOP/s")
+        name = line_name(line)
         canvas.axes.plot(
             [edge, edge + 14, edge + 24], [start, end, end], transform=None, clip_on=False, color=FAINT, linewidth=0.8
         )
@@ -134,7 +147,7 @@ def _name_slopes(canvas: Canvas, labels: Labels) -> Iterator[str]:
     inner_first = sorted(range(len(slopes)), key=lambda order: -min(order, len(slopes) - 1 - order))
     for order in inner_first:
         line, outer = slopes[order], order in (0, len(slopes) - 1)
-        name = line_name(line, "B/s")
+        name = line_name(line)
         start, end = (canvas.pixel(*point) for point in slope_ends(canvas, line))
         place = labels.best(along_slope(start, end, canvas.measure(name, SMALL), labels.radius, from_end=outer))
         if not place:
@@ -157,3 +170,15 @@ def _name_points(canvas: Canvas, labels: Labels) -> Iterator[str]:
             _write(canvas, name, place, canvas.groups[mark.group].colour)
         else:
             yield mark.name
+
+
+def _name_levels(canvas: Canvas, labels: Labels) -> None:
+    """The level beside each small marker; where there is no room the remark below the chart tells it."""
+    for mark in canvas.shown.marks:
+        for level, intensity in mark.elsewhere:
+            pixel = canvas.pixel(intensity, mark.flop_per_s.value)
+            size = canvas.measure(drawable(level), TINY)
+            places = above_or_below(pixel, *size, labels.radius)
+            place = labels.best(labels.belonging(places, pixel), most=ON_A_POINT / 2)
+            if place:
+                _write(canvas, drawable(level), place, canvas.groups[mark.group].colour, points=TINY)

@@ -252,3 +252,60 @@ def gpu_kernels(roofline: Roofline) -> list[Measurement]:
         measured(row("placed", name, n, work.unit), work, roofline.seconds(work) / share, 0.02)
         for name, (work, share) in works.items()
     ]
+
+
+# Every line that an H200 has, about as it measures them: B/s, FLOP/s, OP/s.
+CARD = {
+    "dram": 4268e9,
+    "dram_read": 4511e9,
+    "dram_write": 4667e9,
+    "dram_triad": 4383e9,
+    "l2": 9700e9,
+    "l1": 33.0e12,
+    "shared": 33.1e12,
+    "fp64": 33.1e12,
+    "fp32": 65.7e12,
+    "fp16": 130e12,
+    "bf16": 129e12,
+    "int32": 33.0e12,
+    "int8_dot": 132e12,
+    "tensor_fp16_fp32acc": 834e12,
+    "tensor_fp16_fp16acc": 840e12,
+    "tensor_bf16": 829e12,
+    "tensor_tf32": 415e12,
+    "tensor_fp8": 1610e12,
+    "tensor_int8": 1650e12,
+    "tensor_fp64": 64.9e12,
+    "fp32_no_fma": 32.9e12,
+    "fp32_one_chain": 65.5e12,
+    **{f"fp32_divergent_{lanes}": 65.7e12 * lanes / 32 for lanes in (16, 8, 4, 2, 1)},
+    **{f"dram_stride_{stride}": 4511e9 / stride for stride in (2, 4, 8)},
+    "sfu_exp2": 4.1e12,
+    "sfu_rsqrt": 4.1e12,
+    "sfu_sin": 3.9e12,
+    "launch": 3.2e-6,
+    "launch_sync": 8.1e-6,
+    "launch_graph": 0.6e-6,
+}
+TILED = {16: 7.1e12, 32: 7.6e12}
+"""FLOP/s of a tiled matmul, by the side of its tiles."""
+
+
+def tiled(tile: int, rows: int = 4096) -> Measurement:
+    """A matmul that is counted at three levels, and limited by the innermost."""
+    traffic = {
+        "dram": Traffic(8.0 * rows**2, 4.0 * rows**2),
+        "l2": Traffic(8.0 * rows**3 / tile, 4.0 * rows**2),
+        "shared": Traffic(8.0 * rows**3, 8.0 * rows**3 / tile),
+    }
+    work = Work(2.0 * rows**3, "fp32", traffic)
+    return measured(row("matmul", f"matmul-tile-{tile}", rows**2, level="l2"), work, work.flops / TILED[tile], 0.003)
+
+
+def card_report(**changes) -> Report:
+    """A card with every line there is: 34 ceilings, the dial, and kernels that are placed once a level."""
+    ceilings = {name: ceiling(name, rate, device=GPU, clock_hz=1.98e9) for name, rate in CARD.items()}
+    roofline = Roofline(ceilings)
+    rows = [*dials(roofline, {"plain": "dram"}), *map(tiled, TILED)]
+    ridges = {f"fp32/{slope}": roofline.ridge("fp32", slope) for slope in ("dram", "l2", "shared")}
+    return replace(Report(GPU, ENVIRONMENT, ceilings, rows, placed(rows, roofline), ridges), **changes)

@@ -12,8 +12,25 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.path import Path as Polygon
 from matplotlib.text import Text
-from sample import CPU, CPU_SLOPES, ceiling, cpu_report, dials, gpu_report, measured, placed, row
+from matplotlib.transforms import Affine2D, BboxTransformTo
+from sample import (
+    CARD,
+    CPU,
+    CPU_SLOPES,
+    TILED,
+    card_report,
+    ceiling,
+    cpu_report,
+    dials,
+    gpu_report,
+    measured,
+    placed,
+    row,
+)
 
 from roofline.model import Absent, Environment, Traffic, Work
 from roofline.report import Report, chart
@@ -24,7 +41,7 @@ from roofline.rooflines import Roofline
 pytestmark = pytest.mark.correctness
 
 LONG = "_ZN" + "5outer5inner" * 50
-REPORTS = {"cpu": cpu_report(), "gpu": gpu_report()}
+REPORTS = {"cpu": cpu_report(), "gpu": gpu_report(), "card": card_report()}
 
 
 @cache
@@ -64,12 +81,46 @@ def work(flops: float = 1.0, moved: float = 8.0) -> Work:
     return Work(flops * 1e6, "fp32", {"dram": Traffic(moved * 1e6, 0.0)})
 
 
+def outline(text: Text) -> Polygon:
+    """The rectangle of a text, turned as it is."""
+    angle = text.get_rotation()
+    extent = text.get_window_extent()
+    if angle % 90 == 0:
+        return Polygon.unit_rectangle().transformed(BboxTransformTo(extent))
+    text.set_rotation(0)
+    level = text.get_window_extent()
+    text.set_rotation(angle)
+    upright = Polygon.unit_rectangle().transformed(BboxTransformTo(level))
+    middle = (extent.x0 + extent.x1) / 2, (extent.y0 + extent.y1) / 2
+    return upright.transformed(Affine2D().rotate_deg_around(*middle, angle))
+
+
+def touching(figure) -> list[tuple[str, str]]:
+    """Pairs of texts whose turned rectangles meet."""
+    outlines = [(text.get_text(), outline(text)) for text in texts(figure)]
+    return [(a, b) for (a, one), (b, other) in combinations(outlines, 2) if one.intersects_path(other, filled=True)]
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_no_text_touches_another(name):
     figure, _ = standard(name)
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
-    assert len(boxes) > 20
-    assert [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)] == []
+    assert len(texts(figure)) > 20
+    assert touching(figure) == []
+
+
+def test_a_text_on_another_is_seen():
+    """The test above can fail: two texts at one place touch, turned or not; parallel ones side by side do not."""
+    figure = Figure(dpi=150)
+    FigureCanvasAgg(figure)
+    style = {"rotation_mode": "anchor", "ha": "center", "va": "center"}
+    figure.text(0.3, 0.5, "flat and wide", **style)
+    figure.text(0.31, 0.5, "turned", rotation=40, **style)
+    assert touching(figure) == [("flat and wide", "turned")]
+    beside = Figure(dpi=150)
+    FigureCanvasAgg(beside)
+    for step in range(3):
+        beside.text(0.3 + 0.05 * step, 0.5, "one of many parallel names", rotation=45, **style)
+    assert touching(beside) == []
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -207,6 +258,20 @@ def test_every_kernel_is_drawn_or_listed_with_the_reason():
     assert "own/spin" in written(figure)
 
 
+def test_what_measures_a_ceiling_is_listed_by_number_and_not_drawn_again():
+    """C53: rows that are lines already, and sweeps that show how a line is reached, are not points as well."""
+    chains = [measured(row("chains", f"chains-{n}", level="l1"), work(), 1e-3, measures=("fp32",)) for n in range(3)]
+    sweep = measured(row("chains", "chains-8-scalar", level="l1"), work(), 1e-3)
+    rows = [replace(each, work=replace(each.work, traffic={"l1": Traffic(8e6, 0.0)})) for each in (*chains, sweep)]
+    ceilings = {**cpu_report().ceilings, "l1": ceiling("l1", 4e11)}
+    report = cpu_report(ceilings=ceilings, measurements=rows, points=placed(rows, Roofline(ceilings)))
+    assert scene(report).marks == []
+    assert "not drawn: 3 rows of chains because they measure ceilings, which are lines" in scene(report).remarks
+    assert "not drawn: chains-8-scalar because they show how a line is reached: their table has them" in (
+        scene(report).remarks
+    )
+
+
 def test_a_kernel_without_a_ceiling_above_it_is_listed():
     report = replace(placed_kernels(("add", work())), points={})
     assert "not drawn: own/add because no ceiling above is known" in scene(report).remarks
@@ -260,7 +325,55 @@ def test_a_level_that_no_point_uses_still_has_its_slope():
 def test_more_roofs_than_have_room_are_listed():
     many = {f"fp32_divergent_{n}": ceiling(f"fp32_divergent_{n}", 1e12 * n) for n in range(1, 40)}
     figure, _ = drawn(Report(CPU, Environment(), many, (), {}))
-    assert "roofs not drawn, for want of room: fp32_divergent_21" in written(figure).replace("\n", " ")
+    assert "roofs not drawn, for want of room: fp32_divergent_7" in written(figure).replace("\n", " ")
+    assert touching(figure) == []
+
+
+NOT_LINES = ("launch", "launch_sync", "launch_graph")
+MIXES = ("dram_read", "dram_write", "dram_triad")
+
+
+def test_every_line_of_a_card_is_on_its_chart_with_its_name():
+    """X1: all roofs and all slopes; mixes of reads and writes that judge nothing are in the table alone."""
+    figure, axes = standard("card")
+    expected = set(CARD) - set(NOT_LINES) - set(MIXES)
+    assert len(expected) > 25
+    lines = {str(line.get_gid()).split()[-1] for line in axes.lines if re.match("(slope|roof) ", str(line.get_gid()))}
+    assert lines == expected
+    assert {text.get_text().split()[0] for text in texts(figure)} >= expected
+
+
+def test_lower_lines_are_dashed_and_thinner_than_those_they_lie_below():
+    """R1, R3, R6: what a habit of code leaves of a unit or a level is told from what the unit or the level can do."""
+    _, axes = standard("card")
+    drawn_lines = {str(line.get_gid()).split()[-1]: line for line in axes.lines if line.get_gid()}
+    for lower, own in (("fp32_no_fma", "fp32"), ("fp32_divergent_1", "fp32"), ("dram_stride_8", "dram")):
+        assert drawn_lines[lower].is_dashed()
+        assert not drawn_lines[own].is_dashed()
+        assert drawn_lines[lower].get_linewidth() < drawn_lines[own].get_linewidth()
+    assert drawn_lines["sfu_exp2"].is_dashed()
+    assert not drawn_lines["tensor_fp8"].is_dashed()
+
+
+def test_integer_roofs_are_in_operations_and_say_so():
+    """M10: an integer operation is no FLOP."""
+    figure, _ = standard("card")
+    assert "int32  33.0 TOP/s" in written(figure)
+    assert "integer roofs are in OP/s, a multiply-add counting as 2" in written(figure)
+
+
+def test_a_kernel_stands_once_a_level_at_one_height():
+    """H2: the level that limits it has its marker, the others small ones of the same look, all at its FLOP/s."""
+    report, (figure, axes) = REPORTS["card"], standard("card")
+    (points,) = [line for line in artists(axes, "points") if len(line.get_xydata()) == len(TILED)]
+    assert list(points.get_xdata()) == pytest.approx([0.25 / (1 + 1 / tile) for tile in TILED])
+    small = {tuple(line.get_xdata()): set(line.get_ydata()) for line in artists(axes, "levels")}
+    assert list(small) == [(pytest.approx(4096 / 6), pytest.approx(tile / 4 / (1 + tile / 2 / 4096))) for tile in TILED]
+    assert [max(heights) for heights in small.values()] == pytest.approx(list(TILED.values()))
+    assert "matmul-tile-32, nearest: shared 95 %, fp32 12 %, l2 9.8 %, dram 0.26 %" in " ".join(written(figure).split())
+    assert axes.get_xlim()[1] > 4096 / 6
+    assert {text.get_text() for text in axes.texts} >= {"l2", "dram", "matmul-tile-32"}
+    assert report.points[next(key for key in report.points if key.experiment == "matmul")].level == "shared"
 
 
 @pytest.mark.parametrize(
@@ -319,8 +432,7 @@ def test_texts_stay_apart_whatever_the_machine(bandwidths, peak):
     rows = dials(roofline, CPU_SLOPES)
     ridges = {f"fp32/{slope}": roofline.ridge("fp32", slope) for slope in CPU_SLOPES.values()}
     figure, _ = drawn(Report(CPU, Environment(), ceilings, rows, placed(rows, roofline), ridges))
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
-    assert [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)] == []
+    assert touching(figure) == []
     words = " ".join(written(figure).split())
     assert all(f"{slope} {ceilings[slope].rate / 1e9:.3g}" in words for slope in CPU_SLOPES.values())
 
