@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -80,28 +80,62 @@ class Store:
 
     def find(self, device: Device) -> Found:
         """`latest`, and in words what was passed over on the way to it, or what comes near where there is none."""
+        found = self._newest(device.slug, lambda record: _unfit(record, device))
+        if found.record:
+            return found
+        nothing = f"no baseline of {device.name} in {self.folder(device)}{self._near(device)}"
+        return Found(None, (*found.notes, nothing))
+
+    def newest(self, slug: str) -> Found:
+        """The newest complete record in the folder of that name, whichever model with this slug it is of.
+
+        Raises:
+            RecordError: a file that is newer than it is damaged or no record.
+        """
+        return self._newest(slug, _incomplete)
+
+    def slugs(self) -> list[str]:
+        """The folders of models that there are.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        if not self.root.is_dir():
+            return []
+        try:
+            return sorted(path.name for path in self.root.iterdir() if path.is_dir() and any(_numbered(path)))
+        except OSError as error:
+            raise StoreError(f"{self.root}: baselines cannot be listed: {error.strerror}; {REMEDY}") from error
+
+    def files(self, slug: str) -> list[Path]:
+        """The numbered files of a model's folder, newest first.
+
+        Raises:
+            StoreError: it is no folder, or cannot be read.
+        """
+        folder = self.root / slug
+        if folder.exists() and not folder.is_dir():
+            raise StoreError(f"{folder} is a file where a folder of baselines should be; move it away, or {REMEDY}")
+        try:
+            return sorted(_numbered(folder), key=lambda path: (number_of(path), path.name), reverse=True)
+        except OSError as error:
+            raise StoreError(f"{folder}: baselines cannot be listed: {error.strerror}; {REMEDY}") from error
+
+    def _newest(self, slug: str, unfit: Callable[[Record], str]) -> Found:
         notes: list[str] = []
-        for _, files in groupby(self._newest_first(device), key=_number):
+        for _, files in groupby(self.files(slug), key=number_of):
             # Two branches that were merged may both hold the number: the later run counts.
             same_number = sorted(map(load, files), key=lambda record: record.created, reverse=True)
             for record in same_number:
-                passed_over = _unfit(record, device)
+                passed_over = unfit(record)
                 if not passed_over:
                     return Found(record, tuple(notes))
                 notes.append(f"{record.path} was passed over: {passed_over}")
-        notes.append(f"no baseline of {device.name} in {self.folder(device)}{self._near(device)}")
         return Found(None, tuple(notes))
-
-    def _newest_first(self, device: Device) -> list[Path]:
-        folder = self.folder(device)
-        if folder.exists() and not folder.is_dir():
-            raise StoreError(f"{folder} is a file where a folder of baselines should be; move it away, or {REMEDY}")
-        return sorted(_numbered(folder), key=lambda path: (_number(path), path.name), reverse=True)
 
     def _near(self, device: Device) -> str:
         """The folders of models that are called nearly the same, as the end of a sentence."""
-        folders = [path.name for path in self.root.iterdir() if path.is_dir()] if self.root.is_dir() else []
-        near = [name for name in get_close_matches(device.slug, folders) if name != device.slug]
+        near = [name for name in get_close_matches(device.slug, self.slugs()) if name != device.slug]
         return f"; similar names there: {', '.join(near)}" if near else ""
 
 
@@ -110,7 +144,8 @@ def _numbered(folder: Path) -> Iterator[Path]:
         yield from (path for path in folder.iterdir() if NUMBERED.fullmatch(path.name))
 
 
-def _number(path: Path) -> int:
+def number_of(path: Path) -> int:
+    """The number of a stored file."""
     return int(path.name.partition("_")[0])
 
 
@@ -121,12 +156,16 @@ def _unfit(record: Record, device: Device) -> str:
         differ = zip(KEY_FIELDS, stored.key, device.key, strict=True)
         shown = ", ".join(f"{field} {theirs!r} (here {ours!r})" for field, theirs, ours in differ if theirs != ours)
         return f"it is of another model with the same folder name: {shown}"
+    return _incomplete(record)
+
+
+def _incomplete(record: Record) -> str:
     return "" if record.run.complete else "the run was not complete"
 
 
 def _write_numbered(folder: Path, name: str, text: str) -> Path:
     """Write under the first number that neither a record nor a run that is writing right now has taken."""
-    highest = max(map(_number, _numbered(folder)), default=0)
+    highest = max(map(number_of, _numbered(folder)), default=0)
     for number in count(highest + 1):
         with suppress(FileExistsError):
             return _write_as(number, name, folder, text)
@@ -143,7 +182,7 @@ def _write_as(number: int, name: str, folder: Path, text: str) -> Path:
     file = claim.open("x", encoding="utf-8")
     try:
         with file:
-            if number in map(_number, _numbered(folder)):
+            if number in map(number_of, _numbered(folder)):
                 raise FileExistsError(number)
             file.write(text)
             file.flush()

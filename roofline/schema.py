@@ -9,15 +9,19 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from math import inf, isfinite, isnan, nan
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from roofline.escaping import one_line
+
 REASONS = {"infinite": inf, "minus infinite": -inf, "not a number": nan}
 # Longer values are cut in messages: an error is one or two lines.
 SHOWN = 60
+# Longer messages lose their middle: a key of a file may be as long as the file.
+LONGEST_MESSAGE = 400
 RESTORE = "restore it from version control or delete it"
 MOST_DIGITS = 300  # what still fits a float
 # A run of every experiment takes about a megabyte; what is larger than this is something else.
@@ -25,7 +29,15 @@ LARGEST_BYTES = 64 * 2**20
 
 
 class DocumentError(ValueError):
-    """A document is not what it must be; the message names the dotted path, the value and what is allowed."""
+    """A document is not what it must be; the message names the dotted path, the value and what is allowed.
+
+    Keys and values are the file's, so the message is one line in which nothing acts on a terminal.
+    """
+
+    def __init__(self, message: str) -> None:
+        text = one_line(message)
+        half = LONGEST_MESSAGE // 2
+        super().__init__(text if len(text) <= LONGEST_MESSAGE else f"{text[:half]} … {text[-half:]}")
 
     @classmethod
     def value(cls, where: str, value: object, allowed: str) -> "DocumentError":
@@ -104,6 +116,8 @@ def decode(kind: Any, value: Any, where: str, rules: Rules) -> Any:
     Raises:
         DocumentError: it is of another type, or breaks one of the `rules`.
     """
+    if kind in SCALARS:
+        return _decode_scalar(kind, value, where)
     origin = get_origin(kind)
     if isinstance(kind, type) and is_dataclass(kind):
         return _decode_dataclass(kind, value, where, rules)
@@ -249,7 +263,7 @@ def read(path: Path) -> Any:
     Raises:
         DocumentError: it cannot be read or is no such JSON.
     """
-    return _json_of(_text_of(path))
+    return json_of(_text_of(path))
 
 
 def _text_of(path: Path) -> str:
@@ -267,10 +281,19 @@ def _text_of(path: Path) -> str:
     return text
 
 
-def _json_of(text: str) -> Any:
+def json_of(text: str) -> Any:
+    """The JSON of a text, in which each key stands once and each number is finite.
+
+    Raises:
+        DocumentError: it is no such JSON.
+    """
+    odd: list[str] = []
+    number = partial(_number, odd)
     try:
-        document = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
-        where = non_finite(document)
+        document = json.loads(
+            text, object_pairs_hook=_once, parse_int=_whole, parse_float=number, parse_constant=number
+        )
+        where = non_finite(document) if odd else None
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
         what = "ends in the middle, at" if cut else f"is not JSON ({error.msg}), at"
@@ -281,6 +304,14 @@ def _json_of(text: str) -> Any:
     if where is not None:
         raise DocumentError(f"{where} is NaN or infinite; allowed: a finite number, or null with its reason beside it")
     return document
+
+
+def _number(odd: list[str], digits: str) -> float:
+    """The number that digits, or NaN and its like, stand for; one that is not finite is kept in `odd`."""
+    number = float(digits)
+    if not isfinite(number):
+        odd.append(digits)
+    return number
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

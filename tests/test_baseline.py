@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import date
+from importlib.metadata import entry_points
 from itertools import count
 from pathlib import Path
 
@@ -406,6 +407,66 @@ def test_the_json_that_pytest_benchmark_writes_becomes_a_record(store: Store, tm
     shown = run("pytest_benchmark", "--storage", str(store.root), "compare", f"{CARD.slug}/0001", folder=tmp_path)
     assert "benchmark: 2 tests" in shown
     assert "benchmark 'dram': 1 tests" in shown
+
+
+ANY = """
+def test_any(benchmark):
+    benchmark.pedantic(int, rounds=3)
+"""
+
+
+@pytest.mark.parametrize("where", ["outside", "inside"])
+def test_pytest_benchmark_compares_with_a_record_wherever_it_lies(where: str, store: Store, tmp_path: Path) -> None:
+    """C48: of itself pytest-benchmark fails where the store lies outside the working folder."""
+    store.save(record(), CARD, "first")
+    folder = tmp_path / "project" if where == "outside" else tmp_path
+    folder.mkdir(exist_ok=True)
+    (folder / "test_any.py").write_text(ANY, encoding="utf-8")
+    options = (f"--benchmark-storage=file://{store.root}", f"--benchmark-compare={CARD.slug}/0001", "-q")
+    plugins = ("-p", "no:cacheprovider", *(() if is_installed() else ("-p", "roofline")))
+    shown = run("pytest", "-c", os.devnull, "--rootdir=.", *plugins, *options, "test_any.py", folder=folder)
+    assert "1 passed" in shown
+
+
+def is_installed() -> bool:
+    """Whether pytest finds the plugin by itself."""
+    return bool(entry_points(group="pytest11", name="roofline"))
+
+
+class TestNewest:
+    """By the name of its folder a card's newest complete record is found, whichever model of that slug it is of."""
+
+    def test_the_newest_of_all_models_of_a_folder_is_taken(self, store: Store) -> None:
+        store.save(record(), CARD, "ours")
+        theirs = store.save(record(OTHER_MEMORY), OTHER_MEMORY, "theirs")
+        store.save(record(complete=False), CARD, "partial")
+        found = store.newest(CARD.slug)
+        assert found.record.path == theirs
+        assert found.notes[0].endswith("was passed over: the run was not complete")
+
+    def test_a_damaged_newest_file_is_an_error(self, store: Store) -> None:
+        store.save(record(), CARD, "good")
+        (store.folder(CARD) / "0002_bad.json").write_text("{", encoding="utf-8")
+        with pytest.raises(RecordError, match=r"0002_bad\.json"):
+            store.newest(CARD.slug)
+
+    def test_folders_without_a_numbered_file_are_no_cards(self, store: Store) -> None:
+        store.save(record(), CARD, "x")
+        (store.root / "empty").mkdir()
+        (store.root / "README.md").touch()
+        assert store.slugs() == [CARD.slug]
+        assert [path.name for path in store.files(CARD.slug)] == ["0001_x.json"]
+
+    def test_a_store_that_cannot_be_listed_is_said(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        store.save(record(), CARD, "x")
+
+        def refused(self: Path) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        monkeypatch.setattr(Path, "iterdir", refused)
+        for look in (store.slugs, lambda: store.files(CARD.slug)):
+            with pytest.raises(StoreError, match="baselines cannot be listed: Permission denied"):
+                look()
 
 
 class TestUserFolder:

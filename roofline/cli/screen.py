@@ -1,0 +1,24 @@
+"""What the commands print to: a terminal in colour, or whatever else in plain text."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from roofline.report.tables import Paint, Style, unpainted
+
+# The escape sequences of ECMA-48 for each style.
+CODES: Mapping[Style, str] = {"heading": "1", "good": "32", "bad": "31", "warn": "33", "faint": "2"}
+
+
+def paint() -> Paint:
+    """Colour where a person looks at it; none into files and pipes, or where NO_COLOR is set (https://no-color.org)."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return unpainted
+    return lambda text, style: f"\x1b[{CODES[style]}m{text}\x1b[0m"
+
+
+def show(text: str) -> None:
+    """Print a text; a character that the terminal's encoding lacks becomes its escape, never an error."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.flush()
