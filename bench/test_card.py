@@ -20,10 +20,11 @@ RIDGES = sorted({f"fp32/{slope}" for slope in dial.SLOPES.values()} | {"fp32/dra
 
 # What two runs of one card differ by beyond the spread that each reports of itself: the clock of an arithmetic roof is
 # steady, memory follows where the arrays happen to lie, a launch follows what else the host does.
-SLACK = {"dram": 0.05, "launch": 0.25}
+SLACK = {"dram": 0.05, "l2": 0.05, "launch": 0.25}
 # A guest shares memory, and each core's units, with neighbours that it cannot see: 1.7 times the bandwidth within
 # minutes was seen, and a tenth less arithmetic (docs/method.md).
-SLACK_OF_A_GUEST = {"dram": 0.4, "launch": 1.0, "fp32": 0.15}
+SLACK_OF_A_GUEST = {"dram": 0.4, "l3": 0.5, "l2": 0.4, "l1": 0.5, "launch": 1.0, "fp32": 0.15}
+SLACK_OF_A_GUEST |= dict.fromkeys(("fp64", "int32", "bf16", "sfu"), 0.15)
 
 
 def slack(baseline, resource):

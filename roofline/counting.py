@@ -72,3 +72,43 @@ def tiled_gemm(m: int, n: int, k: int, tile: int, dtype: str = "float32", unit: 
     size = BYTES[dtype]
     traffic = Traffic(2.0 * size * m * n * k / tile, float(size * m * n))
     return Work(2.0 * m * n * k, unit, {"dram": traffic}, convention="FMA = 2 FLOP; a tile is read once per use")
+
+
+def decode_layer(batch: int, k: int, n: int) -> Work:
+    """One linear layer while tokens are generated, (batch × k) by (k × n) in FP16: every weight serves the whole batch.
+
+    2·k·n·batch FLOPs over 2·k·n + 2·batch·(k + n) bytes, so intensity is about the batch (K5).
+    """
+    return gemm(batch, n, k, "float16", "tensor_fp16_fp32acc")
+
+
+def attention_decode(batch: int, heads: int, context: int, width: int) -> Work:
+    """Attention of one new token a sequence over its own cache of keys and values, in FP16: about 1 FLOP a byte (K6).
+
+    A head multiplies its query with `context` keys of `width` and sums as many values: 4·context·width FLOPs. No two
+    sequences share a cache, so a larger batch moves as many bytes more as it computes.
+    """
+    size, rows = BYTES["float16"], batch * heads
+    read = size * rows * width * (2 * context + 1)
+    return Work(
+        4.0 * rows * context * width,
+        "tensor_fp16_fp32acc",
+        {"dram": Traffic(float(read), float(size * rows * width))},
+        convention="FMA = 2 FLOP; keys, values and the query read once, the output written once; softmax not counted",
+    )
+
+
+def attention_prefill(batch: int, heads: int, length: int, width: int, tile: int) -> Work:
+    """Attention over a whole prompt in FP16, all pairs, in tiles of `tile` queries that each read all keys and values.
+
+    4·length²·width FLOPs a head; with 128 queries a tile, length 4096 and width 128 that is 124 FLOP a byte (K7).
+    """
+    size, rows = BYTES["float16"], batch * heads
+    passes = -(-length // tile)
+    read = size * rows * length * width * (1 + 2 * passes)
+    return Work(
+        4.0 * rows * length**2 * width,
+        "tensor_fp16_fp32acc",
+        {"dram": Traffic(float(read), float(size * rows * length * width))},
+        convention="FMA = 2 FLOP; all pairs, not the causal half; keys and values read once a tile; softmax not counted",
+    )

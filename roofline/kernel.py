@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.model import Variant, Work
+from roofline.model import Device, Variant, Work
 
 Array = NDArray[np.generic]
 
@@ -20,7 +20,8 @@ class Target:
     """What a kernel's source may depend on: the kind of device and the widths of its registers.
 
     `kind` is "cpu", "cuda" or "fake"; `architecture` "x86-64-v3", "aarch64", "sm_90a" …; `lanes` FP32 lanes of the
-    widest vector; `registers` the vector registers; `has_fma` whether one instruction multiplies and adds.
+    widest vector; `registers` the vector registers; `has_fma` whether one instruction multiplies and adds; `extensions`
+    what else a CPU's instruction set has of `roofline.devices.cpu.target.EXTENSIONS`.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Target:
     lanes: int = 1
     registers: int = 16
     has_fma: bool = True
+    extensions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,16 @@ class Kernel:
         the experiment is about, `measures` the ceilings it is a candidate for.
     Code
         `sources[kind](target, variant)` writes the code; a kind that is missing is unsupported there, for the reason in
-        `unsupported[kind]`. `variants(target)` is the family to search, best guess first.
+        `unsupported[kind]`, and so is a target without variants. `variants(target)` is the family to search, best guess
+        first.
     Memory
         `arrays` arrays of `dtype`, passed to the code in order; the only array of a kernel is input and output.
         `memory` says what buffers are wanted: "dram" (larger than the last cache, each line cold when it is met again),
         "cache" (small enough for the first-level cache of each core, the code repeated `repeats` times in a launch;
         kept, and shared with the kernels that want the same), "own" (exactly `size(0)` elements, given back once
         measured) or "none". `size(elements)` is the number of elements a launch handles when an array has room for
-        `elements`.
+        `elements`. `fitted(device)`, where there is one, is the kernel whose size suits that device: so much for each
+        of its cores, or a part of its last cache; without it one size suits all.
         `fill` is their contents: "random" (full-mantissa values in [1, 2)) or "zeros".
         `scalars` are two numbers handed to the code at run time, so that no compiler can fold them.
     Timing
@@ -102,6 +106,7 @@ class Kernel:
     dtype: str = "float32"
     memory: Literal["dram", "cache", "own", "none"] = "dram"
     size: Callable[[int], int] = lambda elements: elements
+    fitted: Callable[[Device], "Kernel"] | None = None
     repeats: int = 1
     tolerance: float = 0.0
     tolerance_reason: str = "the result is exact in the type"

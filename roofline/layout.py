@@ -18,6 +18,7 @@ from roofline.model import (
     Ceiling,
     Claim,
     Device,
+    Diagnosis,
     Environment,
     Estimate,
     Expectation,
@@ -28,6 +29,7 @@ from roofline.model import (
     Regime,
     RowKey,
     Samples,
+    Spot,
     Spread,
     Timer,
     Traffic,
@@ -99,7 +101,9 @@ class Row:
     fraction: float | None = None
     regime: Regime | None = None
     nearest: tuple[tuple[str, float], ...] = ()
-    diagnosis: str | None = None
+    point_level: str | None = None
+    intensities: Mapping[str, float] = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
     clock_hz: Spread | None = None
     power_w: float | None = None
     throttle: str | None = None
@@ -116,11 +120,17 @@ class Row:
     searched: Mapping[str, float] = field(default_factory=dict)
     beside: Estimate | None = None
     beside_roof: Estimate | None = None
+    algorithmic: Traffic | None = None
+    achieved_bytes: Mapping[str, Traffic] = field(default_factory=dict)
 
     @property
     def key(self) -> RowKey:
         """By what this row is found in another record."""
         return RowKey(self.experiment, self.kernel, self.size, self.unit, self.level, self.fill)
+
+    def bytes_at(self, level: str) -> float:
+        """Bytes counted at a level, 0 where none are."""
+        return self.bytes[level].total if level in self.bytes else 0.0
 
 
 @dataclass(frozen=True)
@@ -210,6 +220,8 @@ def row_of(measurement: Measurement, point: Point | None) -> Row:
         fraction=point.fraction if point else None,
         regime=point.regime if point else None,
         nearest=point.nearest if point else (),
+        point_level=point.level if point else None,
+        intensities=point.intensities if point else {},
         clock_hz=samples.clock_hz,
         power_w=samples.power_w,
         throttle=samples.throttle,
@@ -226,6 +238,8 @@ def row_of(measurement: Measurement, point: Point | None) -> Row:
         searched=measurement.searched,
         beside=measurement.beside,
         beside_roof=measurement.beside_roof,
+        algorithmic=work.algorithmic,
+        achieved_bytes=measurement.achieved,
     )
 
 
@@ -259,7 +273,7 @@ def measurement_of(row: Row) -> Measurement:
     )
     return Measurement(
         key=row.key,
-        work=Work(row.flops, row.unit, row.bytes, row.slopes, row.counting),
+        work=Work(row.flops, row.unit, row.bytes, row.slopes, row.counting, row.algorithmic),
         variant=row.variant,
         samples=samples,
         seconds=Estimate(row.seconds, row.interval.low, row.interval.high),
@@ -271,6 +285,7 @@ def measurement_of(row: Row) -> Measurement:
         searched=row.searched,
         beside=row.beside,
         beside_roof=row.beside_roof,
+        achieved=row.achieved_bytes,
     )
 
 
@@ -278,7 +293,18 @@ def point_of(row: Row) -> Point | None:
     """Where a row was placed, None where it was not."""
     if row.intensity is None or row.roof is None or row.bound_by is None or row.fraction is None or row.regime is None:
         return None
-    return Point(row.intensity, row.flop_per_s, row.roof, row.bound_by, row.fraction, row.regime, row.nearest)
+    old = {"dram": row.intensity} if row.bytes_at("dram") else {}  # records from when DRAM was the only level
+    return Point(
+        intensity=row.intensity,
+        flop_per_s=row.flop_per_s,
+        roof=row.roof,
+        bound_by=row.bound_by,
+        fraction=row.fraction,
+        regime=row.regime,
+        nearest=row.nearest,
+        level=row.point_level or "dram",
+        intensities=row.intensities if row.point_level else old,
+    )
 
 
 def claim_entry(claim: Claim) -> ClaimEntry:
@@ -343,6 +369,9 @@ RULES: Rules = {
     (Row, "intensity"): ANY_NUMBER,
     (Row, "roof"): ANY_NUMBER,
     (Row, "fraction"): ANY_NUMBER,
+    (Spot, "bytes"): NOT_NEGATIVE,
+    (Spot, "intensity"): ANY_NUMBER,
+    (Spot, "seconds"): NOT_NEGATIVE,
     (Interval, "low"): ANY_NUMBER,
     (Interval, "high"): ANY_NUMBER,
     (TimerEntry, "tick_s"): NOT_NEGATIVE,

@@ -36,10 +36,19 @@ States = Sequence[str]
 
 @dataclass(frozen=True)
 class Vectors:
-    """`count` vectors of `lanes` FP32 values: what one trip through a kernel's loop handles."""
+    """`count` vectors of `lanes` FP32 values: what one trip through a kernel's loop handles.
+
+    Of every `stride` vectors only the first is handled; so far only scalars pass any over.
+    """
 
     lanes: int
     count: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what the rest, which goes by single elements, could not complete."""
+        if self.lanes > 1 and self.stride > 1:
+            raise ValueError(f"{self}: only vectors of one lane can pass others over: give lanes = 1 or stride = 1")
 
     @property
     def type(self) -> str:
@@ -53,11 +62,21 @@ class Vectors:
 
     @property
     def block(self) -> int:
-        """Elements in all the vectors together."""
-        return self.lanes * self.count
+        """Elements in all the vectors together, those passed over included."""
+        return self.lanes * self.count * self.stride
+
+    @property
+    def single(self) -> bool:
+        """Whether one trip handles one element: what a rest does."""
+        return self.lanes == self.count == 1
+
+    @property
+    def apart(self) -> int:
+        """Bytes from the start of one vector to that of the next."""
+        return self.bytes * self.stride
 
     def __str__(self) -> str:
-        return f"{self.lanes}x{self.count}"
+        return f"{self.lanes}x{self.count}" + (f"_of_{self.stride}" if self.stride > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -127,11 +146,15 @@ class Function:
         first = self.value(f"insertelement {kind} poison, {element} {value}, i32 0")
         return self.value(f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer")
 
-    def loop(self, span: Span, kind: str, initial: States, body: Callable[[str, States], States]) -> States:
-        """Repeat `states = body(index, states)` for each index of the span, each state of type `kind`; return the last.
+    def loop(
+        self, span: Span, kind: str | Sequence[str], initial: States, body: Callable[[str, States], States]
+    ) -> States:
+        """Repeat `states = body(index, states)` for each index of the span and return the last states.
 
-        A span that is known only at run time may be empty: then the initial states are returned.
+        `kind` is the type of every state, or of each of them in order. A span that is known only at run time may be
+        empty: then the initial states are returned.
         """
+        kinds = [kind] * len(initial) if isinstance(kind, str) else kind
         top, end, before = self._new("loop"), self._new("end"), self._label
         self._enter(span, top, end)
         at = len(self.lines)
@@ -142,15 +165,17 @@ class Function:
         self.emit(f"br i1 {again}, label %{top}, label %{end}")
         last = self._label
         carried = [(index, "i64", str(span.first), following)]
-        carried += [(state, kind, old, new) for state, old, new in zip(states, initial, results, strict=True)]
+        carried += zip(states, kinds, initial, results, strict=True)
         self.lines[at:at] = [
             f"  {name} = phi {type_} [ {old}, %{before} ], [ {new}, %{last} ]" for name, type_, old, new in carried
         ]
         self._open(end)
         if span.certain:
             return results
-        pairs = zip(initial, results, strict=True)
-        return [self.value(f"phi {kind} [ {old}, %{before} ], [ {new}, %{last} ]") for old, new in pairs]
+        return [
+            self.value(f"phi {type_} [ {old}, %{before} ], [ {new}, %{last} ]")
+            for type_, old, new in zip(kinds, initial, results, strict=True)
+        ]
 
     def text(self) -> str:
         """The definition, with `ptr %job` as its only argument."""
@@ -194,16 +219,18 @@ class Block:
     def load(self, array: str) -> list[str]:
         """The vectors of `array`."""
         kind, alignment = self.vectors.type, self.vectors.bytes
-        return [self.function.value(f"load {kind}, ptr {at}, align {alignment}") for at in self._addresses(array)]
+        addresses = self._addresses(array, self.vectors.apart)
+        return [self.function.value(f"load {kind}, ptr {at}, align {alignment}") for at in addresses]
 
     def store(self, array: str, values: States, non_temporal: bool = False) -> None:
         """Store the vectors of `array`; a scalar has no non-temporal store and takes an ordinary one."""
-        kind, alignment, hint = self.vectors.type, self.vectors.bytes, ""
+        kind, alignment, apart, hint = self.vectors.type, self.vectors.bytes, self.vectors.apart, ""
         if non_temporal and self.vectors.lanes > 1:
             hint = NON_TEMPORAL
             if self._stores_pairs:
                 kind, alignment, values = self._paired(values)
-        for value, at in zip(values, self._addresses(array, alignment), strict=True):
+                apart = alignment
+        for value, at in zip(values, self._addresses(array, apart), strict=True):
             self.function.emit(f"store {kind} {value}, ptr {at}, align {alignment}{hint}")
 
     def prefetch(self, array: str, ahead: int) -> None:
@@ -211,10 +238,10 @@ class Block:
 
         The core's own prefetching stops at each 4 KiB page. No block is worth asking for from the rest.
         """
-        if self.vectors == ONE_BY_ONE or not ahead:
+        if self.vectors.single or not ahead:
             return
         self.function.declarations.add(f"declare void @{PREFETCH}(ptr, i32, i32, i32)")
-        for at in self._addresses(array, LINE):
+        for at in self._addresses(array, max(LINE, self.vectors.apart)):
             line = self.function.offset(at, ahead)
             self.function.emit(f"call void @{PREFETCH}(ptr {line}, i32 0, i32 3, i32 1)")
 
@@ -264,10 +291,9 @@ class Block:
         ]
         return vector_type("float", lanes), 4 * lanes, joined
 
-    def _addresses(self, array: str, stride: int | None = None) -> list[str]:
-        stride = stride or self.vectors.bytes
+    def _addresses(self, array: str, apart: int) -> list[str]:
         first = self.function.value(f"getelementptr float, ptr {self.pointers[array]}, i64 {self.index}")
-        return [self.function.offset(first, at) for at in range(0, 4 * self.vectors.block, stride)]
+        return [self.function.offset(first, at) for at in range(0, 4 * self.vectors.block, apart)]
 
 
 def written_steps(vectors: Vectors, count: int) -> int:
@@ -276,7 +302,7 @@ def written_steps(vectors: Vectors, count: int) -> int:
     Raises:
         ValueError: the steps are no multiple of what the loop would hold.
     """
-    if vectors == ONE_BY_ONE:
+    if vectors.single:
         return 1
     if count <= STRAIGHT_STEPS:
         return count
@@ -310,27 +336,36 @@ def streaming_kernel(entry: str, target: Target, vectors: Vectors, body: Callabl
 
     whole, rest = Function(entry), Function(rest_name(entry))
     _sweep(_begin(whole, target, vectors), "low", "high", [], stateless)
-    _sweep(_begin(rest, target, ONE_BY_ONE), "high", "end", [], stateless)
+    _sweep(_begin(rest, target, one_of(vectors)), "high", "end", [], stateless)
     return _module(whole, rest)
 
 
-def summing_kernel(entry: str, target: Target, vectors: Vectors, ahead: int) -> str:
+def summing_kernel(entry: str, target: Target, vectors: Vectors, ahead: int, passes: int = 1) -> str:
+    """A module that sums every block of `x` into one accumulator a vector, and what no block fills one by one.
+
+    It does so `passes` times over.
+    """
+    return summing_module(entry, target, vectors, lambda block: _sum_of("low", "high", block, ahead, passes), passes)
+
+
+def summing_module(
+    entry: str, target: Target, vectors: Vectors, sums: Callable[[Block], States], passes: int = 1
+) -> str:
     """A module that adds the sum of each worker's part of `x` to the first element of that part of `y`.
 
-    The entry leaves one partial sum a lane in the job's scratch room; the rest adds them up.
+    `sums` writes the entry, from `low` up to `high`, and returns a vector of partial sums for each of `vectors`. The
+    entry leaves them in the job's scratch room; the rest adds them up, and to them what no block fills, as many `passes`
+    over as `sums` makes.
     """
-
-    def add(block: Block, sums: States) -> States:
-        block.prefetch("x", ahead)
-        pairs = zip(sums, block.load("x"), strict=True)
-        return [block.function.value(f"fadd {block.vectors.type} {total}, {value}") for total, value in pairs]
-
     whole, rest = Function(entry), Function(rest_name(entry))
-    sums = _sweep(_begin(whole, target, vectors), "low", "high", [zero(vectors)] * vectors.count, add)
-    _leave_sums(whole, vectors, sums)
-    left = _sweep(_begin(rest, target, ONE_BY_ONE), "high", "end", [zero(ONE_BY_ONE)], add)
-    _collect_sums(rest, left)
+    _leave_sums(whole, vectors, sums(_begin(whole, target, vectors)))
+    _collect_sums(rest, _sum_of("high", "end", _begin(rest, target, one_of(vectors)), passes=passes))
     return _module(whole, rest)
+
+
+def one_of(vectors: Vectors) -> Vectors:
+    """What the rest handles in one trip: a single element, passing over as many as `vectors` do."""
+    return replace(ONE_BY_ONE, stride=vectors.stride)
 
 
 def zero(vectors: Vectors) -> str:
@@ -365,7 +400,7 @@ def expected_stores(vectors: Vectors, non_temporal: bool) -> dict[str, int]:
 
 def expected_prefetches(vectors: Vectors, ahead: int) -> dict[str, int]:
     """The lines that `entry` asks for in one trip."""
-    return {"prefetch": -(-4 * vectors.block // LINE) if ahead else 0}
+    return {"prefetch": -(-4 * vectors.block // max(LINE, vectors.apart)) if ahead else 0}
 
 
 def _module(whole: Function, rest: Function) -> str:
@@ -387,6 +422,21 @@ def _sweep(block: Block, low: str, high: str, initial: States, body: Callable[[B
     function, vectors = block.function, block.vectors
     span = Span(function.slot(low, "i64"), function.slot(high, "i64"), vectors.block)
     return function.loop(span, vectors.type, initial, lambda index, old: body(replace(block, index=index), old))
+
+
+def _sum_of(low: str, high: str, block: Block, ahead: int = 0, passes: int = 1) -> States:
+    """Add up the vectors of `x` between two slots of the job, each in an accumulator of its own, `passes` times over."""
+
+    def add(block: Block, sums: States) -> States:
+        block.prefetch("x", ahead)
+        pairs = zip(sums, block.load("x"), strict=True)
+        return [block.function.value(f"fadd {block.vectors.type} {total}, {value}") for total, value in pairs]
+
+    sums = [zero(block.vectors)] * block.vectors.count
+    if passes == 1:
+        return _sweep(block, low, high, sums, add)
+    kind = block.vectors.type
+    return block.function.loop(Span(0, passes), kind, sums, lambda _, old: _sweep(block, low, high, old, add))
 
 
 def _leave_sums(function: Function, vectors: Vectors, sums: States) -> None:

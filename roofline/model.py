@@ -105,7 +105,8 @@ class Work:
 
     `traffic` maps a memory level to its bytes. `slopes` names, for a level, the bandwidth ceiling that bounds this mix
     of reads and writes where it is not the level's own (`{"dram": "dram_copy_nt"}`). `convention` says how it was
-    counted.
+    counted. `algorithmic` is what the algorithm needs, each input read once and each output written once, where the
+    outermost level of `traffic` has more: what this program asks for (M11).
     """
 
     flops: float
@@ -113,6 +114,7 @@ class Work:
     traffic: Mapping[str, Traffic]
     slopes: Mapping[str, str] = field(default_factory=dict)
     convention: str = "FMA = 2 FLOP; each input read once, each output written once"
+    algorithmic: Traffic | None = None
 
     def intensity(self, level: str = "dram") -> float:
         """FLOP per byte at `level`; infinite where the level moves nothing.
@@ -122,6 +124,10 @@ class Work:
         """
         moved = self.traffic[level].total
         return self.flops / moved if moved else float("inf")
+
+    def moved(self, level: str) -> float:
+        """Bytes read and written at `level`; 0 where none are counted."""
+        return self.traffic[level].total if level in self.traffic else 0.0
 
     def slope(self, level: str = "dram") -> str:
         """The resource whose bandwidth bounds this work at `level`."""
@@ -238,6 +244,7 @@ class Measurement:
     `measures` names the ceilings that this row is a candidate for. `beside` is its share of its slope's bandwidth and
     `beside_roof` that of its arithmetic roof, each taken sample by sample in turns with the kernel that set the
     ceiling: what unseen neighbours take of a machine changes within minutes, these do not.
+    `achieved` holds the bytes that crossed a level where something counted them.
     `compile_s` is apart from `samples`. `binary` is a hash of the machine code that ran.
     """
 
@@ -254,6 +261,7 @@ class Measurement:
     searched: Mapping[str, float] = field(default_factory=dict)
     beside: Estimate | None = None
     beside_roof: Estimate | None = None
+    achieved: Mapping[str, Traffic] = field(default_factory=dict)
 
     @property
     def flop_per_s(self) -> Estimate:
@@ -307,11 +315,12 @@ Regime = Literal["memory", "compute", "overhead", "above-roof"]
 
 @dataclass(frozen=True)
 class Point:
-    """A measurement placed under a roofline.
+    """A measurement placed under a roofline, once for each memory level whose bytes are counted and slope is known.
 
-    `roof` is the attainable FLOP/s at its intensity, `bound_by` the ceiling that sets it, `fraction` the measured share
-    of it, never clamped: above 1 (beyond `tolerance`) the regime is "above-roof". `nearest` lists every ceiling that
-    applies with its own fraction, nearest first.
+    `intensities` holds its FLOP per byte at each of them (H2), and `level` is the one that judges it: there the share
+    is largest. `roof` is the attainable FLOP/s at the intensity there, `bound_by` the ceiling that sets it, `fraction`
+    the measured share of it, never clamped: above 1 (beyond `tolerance`) the regime is "above-roof". `nearest` lists
+    every ceiling that applies, the slope of each level and the roof of its unit, with its own share, nearest first.
     """
 
     intensity: float
@@ -321,6 +330,43 @@ class Point:
     fraction: float
     regime: Regime
     nearest: tuple[tuple[str, float], ...] = ()
+    level: str = "dram"
+    intensities: Mapping[str, float] = field(default_factory=dict)
+
+
+Case = Literal["extra-bytes", "below-roof", "at-roof", "overhead", "impossible"]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place on the chart: bytes that cross a level, FLOP per byte, and the least seconds that the model gives it."""
+
+    bytes: float
+    intensity: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Which case of the routine holds for a placed kernel (L3), what tells, and what to try next.
+
+    `ideal` has the bytes that the algorithm needs, `real` those that crossed `level`, the one nearest its slope;
+    `fraction` is the share of the roof `bound_by` there, `gain` how many times faster the ideal point would be.
+    `perhaps` is the other case that the noise leaves open. `finding` and `advice` are for people, a sentence or two.
+    """
+
+    case: Case
+    level: str
+    bound_by: str
+    regime: Regime
+    fraction: Estimate
+    ideal: Spot
+    real: Spot
+    gain: float
+    nearest: tuple[tuple[str, float], ...]
+    finding: str
+    advice: str
+    perhaps: Case | None = None
 
 
 Outcome = Literal["confirmed", "refuted", "inconclusive", "not-applicable"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.benchmarks import benchmark_entry, small
+from roofline.escaping import one_line
 from roofline.layout import (
     RULES,
     SAME_RATE,
@@ -32,6 +33,7 @@ from roofline.schema import DocumentError, decode, encode, read
 
 # History of the format; fields that are only added do not raise it.
 # 1: pytest-benchmark JSON with machine_info {schema, device, unit, environment}, rows in extra_info, and `roofline`.
+#    Added: point_level and intensities of a row, and the slopes of every level among its nearest.
 SCHEMA = 1
 
 # By these keys a benchmark's extra_info is known to be a row; other people's benchmarks hold what they like.
@@ -216,7 +218,7 @@ def parse(document: Any, path: Path) -> Record:
     Raises:
         DocumentError: it is something else, or a value in it is wrong.
     """
-    _check_kind(document)
+    check_kind(document)
     machine = decode(MachineInfo, document["machine_info"], "machine_info", RULES)
     section = decode(Section, _with_resources(document["roofline"]), "roofline", RULES)
     rows = _rows(document["benchmarks"])
@@ -240,11 +242,15 @@ def parse(document: Any, path: Path) -> Record:
         ridges=section.ridges,
         floors=section.floors,
     )
-    return Record(run, _created(document.get("datetime")), path)
+    return Record(run, created_of(document.get("datetime")), path)
 
 
-def _check_kind(document: Any) -> None:
-    """Tell apart what is no record at all, what pytest-benchmark wrote alone, and what a later version wrote."""
+def check_kind(document: Any) -> None:
+    """Tell apart what is no record at all, what pytest-benchmark wrote alone, and what a later version wrote.
+
+    Raises:
+        DocumentError: it is one of these.
+    """
     if not isinstance(document, dict):
         raise DocumentError(
             f"holds {_kind(document)}, not a record (an object with machine_info, benchmarks, roofline)"
@@ -322,7 +328,12 @@ def _check_rates(row: Row, where: str) -> None:
             )
 
 
-def _created(value: Any) -> datetime:
+def created_of(value: Any) -> datetime:
+    """When a run ended, with its time zone.
+
+    Raises:
+        DocumentError: the value is no date and time.
+    """
     try:
         created = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -339,4 +350,4 @@ def load(path: Path) -> Record:
     try:
         return parse(read(path), path)
     except DocumentError as wrong:
-        raise RecordError(f"{path}: {wrong}") from None
+        raise RecordError(f"{one_line(path)}: {wrong}") from None

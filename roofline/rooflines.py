@@ -5,7 +5,7 @@ clamped.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roofline.model import (
     BYTES_PER_SECOND,
@@ -24,6 +24,7 @@ from roofline.model import (
 # A point counts as above its roof when even the low end of its interval passes the high end of the roof's by more than
 # this: the medians of a roof and of a kernel on it differ by about as much in one run.
 ABOVE_ROOF = 0.02
+# From the outermost level to the innermost.
 MEMORY_LEVELS = ("dram", "l3", "l2", "l1", "shared")
 ARITHMETIC = (FLOP_PER_SECOND, OP_PER_SECOND)
 
@@ -129,41 +130,69 @@ class Roofline:
     def seconds(self, work: Work, level: str = "dram", overhead_s: float = 0.0) -> float:
         """Time that the model gives `work`: max(FLOPs / P, bytes / β) + overhead (M1)."""
         computing = work.flops / self.ceiling(work.unit).rate if work.flops else 0.0
-        moved = work.traffic[level].total
+        moved = work.moved(level)
         moving = moved / self.ceiling(work.slope(level)).rate if moved else 0.0
         return max(computing, moving) + overhead_s
 
-    def place(self, measurement: Measurement, level: str = "dram") -> Point:
+    def place(self, measurement: Measurement) -> Point:
         """Where a measurement lies, judged by the roof above its own point (M4), never clamped (M5).
 
-        Work without FLOPs is judged by its slope: bytes over time against β.
+        Of the levels at which it has a point (H2), the one whose share is largest judges it (H4); of equal ones, the
+        outermost. Work without FLOPs is judged by its slopes: bytes over time against β.
 
         Raises:
-            MissingCeiling: the roof or the slope above it is not known.
+            MissingCeiling: the roof or every slope above it is not known.
             ValueError: the work has neither FLOPs nor bytes.
         """
+        points = self.place_by_level(measurement)
+        limiter = max(points.values(), key=lambda point: point.fraction)
+        shares = dict(pair for point in points.values() for pair in point.nearest)
+        return replace(
+            limiter,
+            nearest=tuple(sorted(shares.items(), key=lambda pair: -pair[1])),
+            intensities={level: point.intensity for level, point in points.items() if point.intensities},
+        )
+
+    def place_by_level(self, measurement: Measurement) -> dict[str, Point]:
+        """The point of a measurement at each level whose bytes it counts and whose slope is known, outermost first.
+
+        Work with FLOPs that moves nothing, or nothing through DRAM and the rest at unknown slopes, has one point, under
+        its roof alone. Raises as `place` does.
+        """
         work = measurement.work
-        if not work.flops and not work.traffic[level].total:
+        moving = sorted((level for level in work.traffic if work.moved(level)), key=_depth)
+        if not work.flops and not moving:
             raise ValueError(f"{measurement.key} computes and moves nothing: it has no point under a roofline")
+        known = [level for level in moving if work.slope(level) in self.ceilings]
+        if not known:
+            kept_inside = work.flops and "dram" in work.traffic and not work.moved("dram")
+            known = ["dram"] if kept_inside or not moving else moving[:1]
+        return {level: self._place_at(measurement, level) for level in known}
+
+    def _place_at(self, measurement: Measurement, level: str) -> Point:
         attainable, bound_by, fraction = self.share(measurement, level)
+        moved = measurement.work.moved(level)
+        intensity = measurement.work.flops / moved if moved else float("inf")
         return Point(
-            intensity=work.intensity(level),
+            intensity=intensity,
             flop_per_s=measurement.flop_per_s.value,
             roof=attainable.value,
             bound_by=bound_by,
             fraction=fraction.value,
             regime=self._regime(measurement, bound_by, fraction, level),
             nearest=self._nearest(measurement, level),
+            level=level,
+            intensities={level: intensity} if moved else {},
         )
 
     def share(self, measurement: Measurement, level: str = "dram") -> tuple[Estimate, str, Estimate]:
         """The FLOP/s attainable at a measurement's intensity, the resource that sets it, and the share reached."""
         work, slope = measurement.work, measurement.work.slope(level)
-        if work.traffic[level].total:
+        if work.moved(level):
             feed, intensity = self._feed(measurement, level), work.intensity(level)
             if not work.flops or intensity * feed.value < self._roof(measurement).value:
                 attainable = Estimate(intensity * feed.value, intensity * feed.low, intensity * feed.high)
-                return attainable, slope, measurement.beside or measurement.bytes_per_s(level).over(feed)
+                return attainable, slope, _beside(measurement, level) or measurement.bytes_per_s(level).over(feed)
         roof = self._roof(measurement)
         return roof, work.unit, measurement.beside_roof or measurement.flop_per_s.over(roof)
 
@@ -176,9 +205,10 @@ class Roofline:
 
     def _feed(self, measurement: Measurement, level: str) -> Estimate:
         """The slope as it was while a measurement took turns with the kernel that set it, else its ceiling."""
-        if measurement.beside is None:
+        beside = _beside(measurement, level)
+        if beside is None:
             return self.ceiling(measurement.work.slope(level)).estimate
-        then = measurement.bytes_per_s(level).value / measurement.beside.value
+        then = measurement.bytes_per_s(level).value / beside.value
         return Estimate(then, then, then)
 
     def _nearest(self, measurement: Measurement, level: str) -> tuple[tuple[str, float], ...]:
@@ -186,7 +216,7 @@ class Roofline:
         work, shares = measurement.work, {}
         if work.flops:
             shares[work.unit] = measurement.flop_per_s.value / self._roof(measurement).value
-        if work.traffic[level].total:
+        if work.moved(level):
             shares[work.slope(level)] = measurement.bytes_per_s(level).value / self._feed(measurement, level).value
         return tuple(sorted(shares.items(), key=lambda pair: -pair[1]))
 
@@ -197,3 +227,13 @@ class Roofline:
         if launch and fraction.value < 0.5 and self.seconds(measurement.work, level) < launch.rate:
             return "overhead"
         return "memory" if unit_of(bound_by) == BYTES_PER_SECOND else "compute"
+
+
+def _beside(measurement: Measurement, level: str) -> Estimate | None:
+    """The share of a slope that was taken in turns with the kernel that set it: so far only DRAM's ever is."""
+    return measurement.beside if level == "dram" else None
+
+
+def _depth(level: str) -> int:
+    """How far inside a level lies; one that is not of `MEMORY_LEVELS`, innermost."""
+    return MEMORY_LEVELS.index(level) if level in MEMORY_LEVELS else len(MEMORY_LEVELS)

@@ -87,7 +87,8 @@ class Session:
             Exception: whatever went wrong, recorded as absent with status "error".
 
         """
-        return self._keep(self._key(kernel), lambda: self._measure(kernel, self.budget), kernel.name)
+        fitted = self._fitted(kernel)
+        return self._keep(self._key(fitted), lambda: self._measure(fitted, self.budget), fitted.name)
 
     def measure_launches(self, mode: str) -> Measurement:
         """Time empty launches in one of the modes of `roofline.kernels.launch` and keep the row."""
@@ -111,6 +112,14 @@ class Session:
         self.measurements[key] = measurement
         self.absent.pop(key, None)
         return measurement
+
+    def _fitted(self, kernel: Kernel) -> Kernel:
+        """The kernel in the size that suits this session's device."""
+        return kernel.fitted(self.device) if kernel.fitted else kernel
+
+    def row_key(self, kernel: Kernel) -> RowKey:
+        """By what the row of a kernel is found in a record of this device."""
+        return self._key(self._fitted(kernel))
 
     def _key(self, kernel: Kernel) -> RowKey:
         try:
@@ -169,7 +178,10 @@ class Session:
         if id(kernel) not in self._built:
             variants = kernel.variants(self.backend.target)
             if not variants:
-                raise KernelUnsupported(f"no variant of it fits the registers of {self.backend.target.architecture}")
+                raise KernelUnsupported(
+                    kernel.unsupported.get(self.device.kind)
+                    or f"no variant of it fits the registers of {self.backend.target.architecture}"
+                )
             built = self.backend.build(kernel, variants)
             for binary in built:
                 check(self.backend, binary)
@@ -327,6 +339,7 @@ class Session:
         return missing
 
     def _probe(self, kernel: Kernel) -> None:
+        kernel = self._fitted(kernel)
         key = self._key(kernel)
         if key not in self.probes and key not in self.measurements:
             self.current = f"quick probe of {kernel.experiment}/{kernel.name}"
@@ -351,8 +364,7 @@ class Session:
     def ridges(self) -> dict[str, Estimate]:
         """Ridge points by "unit/slope": of each pair that judges some measurement, and of each such unit with DRAM."""
         ceilings = self.ceilings()
-        judged = [m for m in self.measurements.values() if m.key.level == "dram" and m.work.slope() not in m.measures]
-        pairs = {(m.work.unit, m.work.slope()) for m in judged}
+        pairs = {pair for measurement in self.measurements.values() for pair in _judging(measurement)}
         pairs |= {(unit, "dram") for unit, _ in pairs}
         roofline = Roofline(ceilings)
         return {
@@ -364,6 +376,15 @@ class Session:
     def close(self) -> None:
         """Give everything back to the device."""
         self.backend.close()
+
+
+def _judging(measurement: Measurement) -> set[tuple[str, str]]:
+    """The roof with each slope that judges a measurement; what measures a ceiling is judged by DRAM's at most."""
+    work, measures = measurement.work, measurement.measures
+    levels = [level for level in work.traffic if work.moved(level)]
+    if measures:
+        levels = ["dram"] if measurement.key.level == "dram" else []
+    return {(work.unit, work.slope(level)) for level in levels if work.slope(level) not in measures}
 
 
 def _times(factor: float, share: Estimate) -> Estimate:

@@ -194,7 +194,8 @@ ARM_LINES = """
     ],
 )
 def test_instructions_fall_into_their_classes(architecture, lines, expected):
-    assert machine_code.count(lines, architecture) == expected
+    found = machine_code.count(lines, architecture)
+    assert {kind: number for kind, number in found.items() if number} == expected
 
 
 def test_functions_end_where_the_compiler_says_on_linux_and_macos():

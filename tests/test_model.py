@@ -1,6 +1,7 @@
 """The roofline model against the figures of the chapter, on the specification of its reference card."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -171,6 +172,82 @@ def test_work_without_flops_is_judged_by_its_slope():
     """A copy has no point on a log-log chart, but it has a share of its bandwidth ceiling."""
     point = RTX_5070.place(measured(Work(0.0, "fp32", {"dram": Traffic(336e9, 0.0)}), 1.0))
     assert (point.bound_by, point.fraction, point.intensity) == ("dram", pytest.approx(0.5), 0.0)
+
+
+LEVELS = {"dram": 60.0, "l2": 8.0, "shared": 0.9}
+"""FLOP per byte of the chapter's tiled matmul, at each level."""
+
+
+def tiled(flop_per_s=12 * TERA):
+    """The chapter's tiled matmul: its bytes at each level, in one second."""
+    traffic = {level: Traffic(flop_per_s / intensity, 0.0) for level, intensity in LEVELS.items()}
+    return measured(Work(flop_per_s, "fp32", traffic), 1.0)
+
+
+def hierarchy():
+    """The chapter's card with an L2 of twice the speed that such a matmul asks of it."""
+    l2 = Ceiling("l2", 3e12, 3e12, 3e12, "B/s", "sheet", "")
+    return Roofline({**RTX_5070.ceilings, "l2": l2})
+
+
+def test_a_kernel_is_placed_once_a_level():
+    """H2: at 12 TFLOP/s the tiled matmul of the chapter lies at I = 60 (DRAM), 8 (L2) and 0.9 (shared memory)."""
+    points = hierarchy().place_by_level(tiled())
+    assert {level: point.intensity for level, point in points.items()} == pytest.approx(LEVELS)
+    assert {point.flop_per_s for point in points.values()} == {12 * TERA}
+    assert hierarchy().place(tiled()).intensities == pytest.approx(LEVELS)
+
+
+def test_intensities_are_told_from_dram_inwards_and_fall():
+    """H3: from DRAM to L2 to shared memory."""
+    reordered = replace(tiled().work, traffic=dict(reversed(tiled().work.traffic.items())))
+    intensities = hierarchy().place(replace(tiled(), work=reordered)).intensities
+    assert list(intensities) == ["dram", "l2", "shared"]
+    assert sorted(intensities.values(), reverse=True) == list(intensities.values())
+
+
+def test_the_line_that_is_nearest_limits_and_each_other_says_how_near_it_is():
+    """H4: the level whose point is nearest its own slope is the limiter."""
+    point = hierarchy().place(tiled())
+    assert (point.level, point.bound_by, point.regime) == ("shared", "shared", "memory")
+    assert point.fraction == pytest.approx(0.8645, abs=1e-3)
+    assert [line for line, _ in point.nearest] == ["shared", "l2", "fp32", "dram"]
+    assert dict(point.nearest) == pytest.approx({"shared": 0.8645, "l2": 0.5, "fp32": 0.3883, "dram": 0.2976}, abs=1e-3)
+
+
+def test_a_level_beyond_its_slope_is_above_the_roof_though_dram_is_far():
+    """M5: more bytes than shared memory can give were not all asked of it."""
+    point = hierarchy().place(tiled(18 * TERA))
+    assert (point.regime, point.bound_by) == ("above-roof", "shared")
+    assert point.fraction == pytest.approx(1.297, abs=1e-3)
+
+
+def test_what_arithmetic_limits_lies_at_the_outermost_level():
+    """H4: where no level is nearest, the roof is, and the point stays where a plain roofline has it."""
+    work = Work(30 * TERA, "fp32", {"dram": Traffic(1e10, 0.0), "l2": Traffic(1e11, 0.0)})
+    point = hierarchy().place(measured(work, 1.0))
+    assert (point.level, point.bound_by, point.intensity) == ("dram", "fp32", 3000.0)
+
+
+def test_a_level_without_a_known_slope_has_no_point():
+    """Only levels that can be judged are: one unknown slope does not take the others' points away."""
+    assert list(RTX_5070.place(tiled()).intensities) == ["dram", "shared"]
+    with pytest.raises(MissingCeiling, match="no ceiling 'l2'"):
+        RTX_5070.place(measured(Work(1.0, "fp32", {"l2": Traffic(1.0, 0.0)}), 1.0))
+
+
+def test_what_never_leaves_a_cache_of_unknown_slope_is_judged_by_its_roof():
+    """Chains in the first-level cache keep their point where nothing measured that cache."""
+    work = Work(15.45 * TERA, "fp32", {"dram": Traffic(0.0, 0.0), "l1": Traffic(1e9, 1e9)})
+    point = RTX_5070.place(measured(work, 1.0))
+    assert (point.bound_by, point.fraction, point.intensities) == ("fp32", pytest.approx(0.5), {})
+
+
+def test_turns_taken_at_dram_say_nothing_of_the_other_levels():
+    """A share taken in turns with DRAM's own kernel judges DRAM alone."""
+    beside = replace(tiled(), beside=Estimate(0.5, 0.49, 0.51))
+    shares = dict(hierarchy().place(beside).nearest)
+    assert (shares["dram"], shares["shared"]) == (pytest.approx(0.5), pytest.approx(0.8645, abs=1e-3))
 
 
 def test_work_that_does_nothing_has_no_point():

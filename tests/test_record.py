@@ -180,7 +180,15 @@ def points(draw: st.DrawFn, measurement: Measurement) -> Point:
     regime = draw(st.sampled_from(["memory", "compute", "overhead", "above-roof"]))
     nearest = draw(st.lists(st.tuples(text, finite), max_size=2).map(tuple))
     return Point(
-        intensity, measurement.work.flops / measurement.seconds.value, roof, draw(text), draw(finite), regime, nearest
+        intensity=intensity,
+        flop_per_s=measurement.work.flops / measurement.seconds.value,
+        roof=roof,
+        bound_by=draw(text),
+        fraction=draw(finite),
+        regime=regime,
+        nearest=nearest,
+        level=draw(named),
+        intensities=draw(st.dictionaries(named.filter(lambda name: not name.endswith("_reason")), finite, max_size=3)),
     )
 
 
@@ -567,6 +575,15 @@ def test_old_and_unknown_fields_are_read(tmp_path: Path) -> None:
     del whole["benchmarks"][0]["extra_info"]["flags"]
     run = load(saved(tmp_path, whole)).run
     assert (run.floors, run.measurements[0].samples.flags) == ({}, ())
+
+
+def test_a_point_from_before_there_were_levels_lies_at_dram(tmp_path: Path) -> None:
+    """H2: a record says at which level a row has its point and what its intensity is at each; older ones meant DRAM."""
+    whole = document()
+    row = whole["benchmarks"][0]["extra_info"]
+    assert (row.pop("point_level"), row.pop("intensities")) == ("dram", {})
+    point = load(saved(tmp_path, whole)).run.points[KEY]
+    assert (point.level, point.intensities) == ("dram", {"dram": POINT.intensity})
 
 
 ROW = ("benchmarks", 0, "extra_info")

@@ -4,6 +4,8 @@ Needs `cuda-core`, `cuda-bindings` and an NVRTC wheel; comparing opcodes with th
 """
 
 import json
+import re
+import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +17,23 @@ from roofline.devices.cuda import elf, sass
 from roofline.devices.cuda.cache import CubinCache, digest
 from roofline.devices.cuda.compiling import Compiler
 from roofline.kernel import Kernel, Target
-from roofline.kernels import chains_cuda, dial, dial_cuda, dram_cuda, launch, tensor
+from roofline.kernels import (
+    chains_cuda,
+    dial,
+    dial_cuda,
+    divergence_cuda,
+    dram_cuda,
+    footprint_cuda,
+    in_flight,
+    independence_cuda,
+    launch,
+    levels_cuda,
+    matmul_cuda,
+    sectors,
+    tensor,
+    tensor_paths,
+    tensor_types,
+)
 from roofline.model import Variant
 
 pytest.importorskip("cuda.core", reason="cuda-core is not installed: no CUDA source can be compiled")
@@ -30,6 +48,7 @@ pytestmark = pytest.mark.correctness
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a")
 EVERY_SHAPE_AT = 64
+REGISTERS_OF_AN_SM = 65536
 
 
 @cache
@@ -93,6 +112,31 @@ def test_chains_hold_nothing_but_their_ffma(cubins, architecture):
         assert_as_expected(source, function)
 
 
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
+def test_the_largest_and_smallest_of_the_sweep_hold_nothing_but_their_ffma(cubins, architecture):
+    """R4: the code is that of the chains; 32 warps of eight chains still fit the registers of an SM."""
+    (first, *_), (*_, last) = independence_cuda.every_kernel(), independence_cuda.every_kernel()
+    sources = [instances(k, list(k.variants(target(architecture))), architecture)[0] for k in (first, last)]
+    for source, function, _tail in found(cubins, architecture, sources):
+        assert_as_expected(source, function)
+        assert source.threads * function.registers <= REGISTERS_OF_AN_SM
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_lanes_that_wait_do_so_behind_a_branch(cubins, architecture):
+    """R3: the lanes part and meet again, and no FFMA is predicated, which all 32 would pass through."""
+    sources = [divergence_cuda.source(split) for split in divergence_cuda.SPLITS]
+    for source, function, _tail in found(cubins, architecture, sources):
+        assert_as_expected(source, function)
+        assert predicated(function.code, "FFMA") == 0
+
+
+def predicated(code: bytes, name: str) -> int:
+    """How many instructions of that name only some lanes carry out: the four bits above the opcode are not 7, "all"."""
+    words = struct.unpack(f"<{len(code) // 8}Q", code)[::2]
+    return sum(sass.OPCODES.get(word & 0x1FF) == name and word >> 12 & 0xF != 7 for word in words)
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_dram_kernels_move_16_bytes_an_instruction(cubins, architecture):
     """The loads and stores of a thread are exactly the vectors that were meant."""
@@ -102,17 +146,76 @@ def test_dram_kernels_move_16_bytes_an_instruction(cubins, architecture):
         assert_as_expected(source, function)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("path", tensor.PATHS)
-@pytest.mark.parametrize("accumulators", tensor.ACCUMULATORS)
-def test_tensor_kernels_hold_every_matrix_instruction(cubins, architecture, path, accumulators):
-    """B1: all matrix instructions stand in the loop, none was merged with another or emulated, and nothing spills."""
-    kernel = tensor.kernel(path, accumulators)
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_86", "sm_90a", "sm_120a"])
+def test_a_level_is_read_by_whole_vectors_and_nothing_is_stored(cubins, architecture):
+    """H1: as many loads as were meant, none split, none taken out of its loop, and nothing spilled."""
+    kernels = [*levels_cuda.every_kernel(), *(footprint_cuda.kernel(1 << 30, scattered) for scattered in (False, True))]
+    sources = [s for k in kernels for s in instances(k, list(k.variants(target(architecture))), architecture)]
+    for source, function, _tail in found(cubins, architecture, sources):
+        assert_as_expected(source, function)
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_86", "sm_90a", "sm_120a"])
+@pytest.mark.parametrize("experiment", [sectors, in_flight], ids=["sectors", "in_flight"])
+def test_a_thread_has_exactly_the_loads_in_flight_that_were_meant(cubins, architecture, experiment):
+    """R6, R7: no load is merged with another or issued ahead of its turn, and the registers hold every block."""
+    kernels = [kernel for kernel in experiment.every_kernel() if "cuda" in kernel.sources]
+    sources = [s for k in kernels for s in instances(k, list(k.variants(target(architecture))), architecture)]
+    for source, function, _tail in found(cubins, architecture, sources):
+        assert_as_expected(source, function)
+        assert (source.blocks_per_sm or 1) * source.threads * function.registers <= REGISTERS_OF_AN_SM
+
+
+# The tensor kernels of sm_86 are those of sm_80; sm_103a differs from sm_100a by tcgen05, and by what it lacks of that.
+TENSOR_KERNELS = [
+    (architecture, path, kind)
+    for architecture in ARCHITECTURES
+    for kind in tensor_types.TYPES
+    for path in tensor_paths.paths_of(kind)
+    if architecture != "sm_86"
+    and tensor_paths.variants(target(architecture), path, kind)
+    and (architecture != "sm_103a" or path == tensor_paths.best_path(target(architecture), kind))
+]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "path", "kind"),
+    TENSOR_KERNELS,
+    ids=[f"{a}-{path}-{kind.name}" for a, path, kind in TENSOR_KERNELS],
+)
+def test_tensor_kernels_hold_every_matrix_instruction(cubins, architecture, path, kind):
+    """B1, R8: all matrix instructions stand in the loop, none was merged with another or emulated, nothing spills."""
+    kernel = tensor.kernel(path, kind)
     variants = list(kernel.variants(target(architecture)))
-    if path == "wgmma" and architecture != "sm_90a":
-        assert variants == []
-        return
-    for source, function, _tail in found(cubins, architecture, instances(kernel, variants, architecture)):
+    shapes = variants if kind.name == "fp16_fp32acc" and path != "wmma" else variants[:1]
+    for source, function, _tail in found(cubins, architecture, instances(kernel, shapes, architecture)):
+        assert_as_expected(source, function)
+
+
+def tensor_source(architecture: str, path: str, name: str):
+    """One kernel, whether or not such a card has its instruction."""
+    kind = tensor_types.BY_NAME[name]
+    return tensor_paths.source(target(architecture), tensor_paths.SHAPES[path][0], path, kind, kind.period)
+
+
+@pytest.mark.parametrize("architecture", ["sm_90a", "sm_100a"])
+def test_an_emulated_matrix_instruction_is_seen_in_the_machine_code(cubins, architecture):
+    """R8: FP8 by the instruction of a warp is conversions and FP16 products there, so it is absent and not slow."""
+    assert tensor_paths.variants(target(architecture), "mma", tensor_types.BY_NAME["fp8"]) == ()
+    ((source, function, _),) = found(cubins, architecture, [tensor_source(architecture, "mma", "fp8")])
+    counts = sass.counts(sass.histogram(function.code))
+    assert source.expects["qmma"] > 0
+    assert counts["qmma"] == 0
+    assert counts["mma"] > 0
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_tiled_product_reads_two_words_of_shared_memory_for_each_multiply_add(cubins, architecture):
+    """K2, H4: read as vectors, or multiplied apart, it would be another kernel than the one that is counted."""
+    kernels = list(matmul_cuda.every_kernel())
+    sources = [s for k in kernels for s in instances(k, list(k.variants(target(architecture))), architecture)]
+    for source, function, _tail in found(cubins, architecture, sources):
+        assert source.expects["load_shared"] == 2 * source.expects["fma"] > 0
         assert_as_expected(source, function)
 
 
@@ -126,6 +229,17 @@ def test_the_empty_kernel_touches_no_memory(cubins, architecture):
     assert functions["empty"].stack_bytes == 0
 
 
+# Which matrix instructions are compared with the vendor's names for them, and where.
+TOLD = {
+    **dict.fromkeys(ARCHITECTURES, (("wmma", "fp16_fp32acc"),)),
+    "sm_75": (("mma", "int8"),),
+    "sm_89": (("mma", "fp8"),),
+    "sm_90a": (("wgmma", "tf32"), ("wgmma", "fp8"), ("wgmma", "int8"), ("mma", "fp64")),
+    "sm_100a": (("tcgen05", "fp16_fp16acc"), ("tcgen05", "fp4")),
+    "sm_120a": (("mma", "fp4"),),
+}
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_opcodes_agree_with_the_vendors_disassembler(cubins, architecture):
     """The nine bits that name an instruction name the same one in nvdisasm, and registers are plausible."""
@@ -133,8 +247,9 @@ def test_opcodes_agree_with_the_vendors_disassembler(cubins, architecture):
     if nvdisasm is None:
         pytest.skip("nvdisasm is not installed")
     compiler = Compiler(architecture, cubins)
-    wmma = instances(tensor.kernel("wmma", "fp32acc"), [tensor.WARP_SHAPES[0]], architecture)[0]
-    for text, entry in ((dial_cuda.text(), "dial::scalars<7, 4, 256>"), (wmma.text, wmma.entry)):
+    products = [tensor_source(architecture, path, name) for path, name in TOLD[architecture]]
+    products.append(divergence_cuda.source(divergence_cuda.SPLITS[0]))
+    for text, entry in ((dial_cuda.text(), "dial::scalars<7, 4, 256>"), *((p.text, p.entry) for p in products)):
         cubin = compiler.build(text, (entry,))
         function = elf.functions(cubin.code)[cubin.symbols[entry]]
         ours = sass.histogram(function.code)
@@ -146,11 +261,12 @@ def test_opcodes_agree_with_the_vendors_disassembler(cubins, architecture):
 
 
 def disassembled(nvdisasm: str, cubin) -> Counter[str]:
-    """Instructions by the first part of their mnemonic."""
+    """Instructions by the first part of their mnemonic; those of tcgen05 under the one number that they share."""
     command = [nvdisasm, "--emit-json", str(cubin)]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     (function,) = told[1]
-    return Counter(i["opcode"].split(".")[0] for i in function["sass-instructions"])
+    names = (i["opcode"].split(".")[0] for i in function["sass-instructions"])
+    return Counter(re.sub("^UTC.MMA$", "UTCMMA", name) for name in names)
 
 
 def test_a_cubin_is_compiled_once_and_named_by_its_content(cubins):

@@ -34,7 +34,9 @@ def test_the_wheel_holds_kernels_and_experiments(wheel):
     }
     expected = {name for name in expected if name.endswith((".py", ".cu", ".cuh"))}
     library = {f"roofline/{path.relative_to(ROOT / 'roofline')}" for path in (ROOT / "roofline").rglob("*.py")}
-    assert expected | library | {"roofline/py.typed"} <= names
+    sheets = {f"roofline/specs/{path.name}" for path in (ROOT / "roofline/specs").glob("*.json")}
+    assert sheets
+    assert expected | library | sheets | {"roofline/py.typed"} <= names
 
 
 def test_the_installed_wheel_measures_outside_a_checkout(wheel, tmp_path):

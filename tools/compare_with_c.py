@@ -26,7 +26,8 @@ from tabulate import tabulate
 from roofline.devices.base import Binary, Buffers, Launch
 from roofline.devices.cpu import CpuBackend, open_cpu
 from roofline.kernel import Kernel
-from roofline.kernels import dial, dram
+from roofline.kernels import dial, dram, levels
+from roofline.model import Device
 
 HERE = Path(__file__).parent
 # Neither may the compiler fuse what is not fused, nor put a copy loop of its own in the place of ours.
@@ -42,7 +43,10 @@ PATTERNS = {pattern.name: pattern for pattern in dram.PATTERNS}
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: our kernel, what C does for it, and the least ratio that will do (None: for information)."""
+    """One comparison: our kernel, what C does for it, and the least ratio that will do (None: for information).
+
+    With `passes` both only read, so many times over.
+    """
 
     name: str
     kernel: Kernel
@@ -50,6 +54,7 @@ class Row:
     streaming: bool
     in_place: bool
     bar: float | None
+    passes: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Bench:
         cores = self.cpu._cores.used
         array = (ctypes.c_int * len(cores))(*cores)
         seconds: float = self.library.reference_run(
-            x, y, size, row.steps, count, ahead, int(row.streaming), array, len(cores)
+            x, y, size, row.steps, count, ahead, int(row.streaming), row.passes, array, len(cores)
         )
         if seconds < 0:
             raise SystemExit("the C program could not start its threads")
@@ -103,8 +108,17 @@ class Bench:
         )
 
 
+def reads(device: Device) -> list[Row]:
+    """Reads that each level of this machine's memory serves."""
+    found = [
+        Row(f"read {cache.resource}", levels.fitted(cache, device), 0, False, False, 0.9, cache.passes)
+        for cache in levels.CACHES
+    ]
+    return [*found, Row("read DRAM", dram.kernel(PATTERNS["read"]), 0, False, False, 0.9, passes=1)]
+
+
 def rows() -> list[Row]:
-    """The comparisons, DRAM first."""
+    """The other comparisons, DRAM first."""
     found = [
         Row("copy, non-temporal", dram.kernel(PATTERNS["copy-nt"]), 0, True, False, 0.95),
         Row("copy, ordinary", dram.kernel(PATTERNS["copy-ordinary"]), 0, False, False, 0.95),
@@ -130,7 +144,7 @@ def build_reference(folder: Path) -> ctypes.CDLL:
     loaded.reference_run.restype = ctypes.c_double
     loaded.reference_run.argtypes = [
         *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64),
-        *(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_int),
+        *(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_int),
     ]
     return loaded
 
@@ -172,7 +186,7 @@ def line(row: Row, pairs: Sequence[tuple[float, float]]) -> list[str]:
     """A row of the table: what both reached, and their ratio against its bar."""
     ours, theirs = (median(side) for side in zip(*pairs, strict=True))
     ratios = [c / mine for mine, c in pairs]
-    per_element = 2.0 * row.steps if row.steps >= 16 else 8.0
+    per_element = 4.0 * row.passes if row.passes else 2.0 * row.steps if row.steps >= 16 else 8.0
     unit = "GFLOP/s" if row.steps >= 16 else "GB/s"
     figures = [f"{per_element / seconds / 1e9:.1f}" for seconds in (ours, theirs)]
     spread = f"{min(ratios):.2f} … {max(ratios):.2f}"
@@ -225,12 +239,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=5, help="fresh allocations (default 5)")
     parser.add_argument("--tries", type=int, default=16, help="launches of each side in a round (default 16)")
+    parser.add_argument("--only", default="", help="the rows with this in their name (default all)")
     parser.add_argument("--mebibytes", type=int, default=256, help="size of each of the two arrays (default 256)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, open_cpu() as cpu:
         bench = Bench(cpu, build_reference(Path(folder)), options.mebibytes << 18)
         cpu.others_busy()
-        wanted = rows()
+        wanted = [row for row in (*reads(cpu.device), *rows()) if options.only in row.name]
         found = compare(bench, wanted, options.rounds, options.tries)
         busy = cpu.others_busy()
         table = [line(row, found[row.name]) for row in wanted]
@@ -238,8 +253,9 @@ def main() -> None:
         print(f"{cpu.device.name}, {cpu.device.architecture}, {cpu.device.cores} cores, {os.uname().release}")
         print(f"others used {busy:.0%} of the cores meanwhile" if busy is not None else "use by others is unknown")
         print(tabulate(table, headers, disable_numparse=True))
-        print()
-        print(tabulate(costs(cpu), ["cost", "found", "bar", ""], disable_numparse=True))
+        if not options.only:
+            print()
+            print(tabulate(costs(cpu), ["cost", "found", "bar", ""], disable_numparse=True))
 
 
 if __name__ == "__main__":

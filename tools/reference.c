@@ -19,6 +19,7 @@ typedef __m512 vec;
 static inline vec load(const float* p) { return _mm512_load_ps(p); }
 static inline vec splat(float v) { return _mm512_set1_ps(v); }
 static inline vec fma_(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
+static inline vec add(vec a, vec b) { return _mm512_add_ps(a, b); }
 static inline void store(float* p, vec v) { _mm512_store_ps(p, v); }
 static inline void stream(float* p, vec v) { _mm512_stream_ps(p, v); }
 #elif defined(__AVX2__) && defined(__FMA__)
@@ -28,6 +29,7 @@ typedef __m256 vec;
 static inline vec load(const float* p) { return _mm256_load_ps(p); }
 static inline vec splat(float v) { return _mm256_set1_ps(v); }
 static inline vec fma_(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
+static inline vec add(vec a, vec b) { return _mm256_add_ps(a, b); }
 static inline void store(float* p, vec v) { _mm256_store_ps(p, v); }
 static inline void stream(float* p, vec v) { _mm256_stream_ps(p, v); }
 #elif defined(__aarch64__)
@@ -37,6 +39,7 @@ typedef float32x4_t vec;
 static inline vec load(const float* p) { return vld1q_f32(p); }
 static inline vec splat(float v) { return vdupq_n_f32(v); }
 static inline vec fma_(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
+static inline vec add(vec a, vec b) { return vaddq_f32(a, b); }
 static inline void store(float* p, vec v) { vst1q_f32(p, v); }
 // GCC has no intrinsic for it: the vector's halves, stored as a pair.
 static inline void stream(float* p, vec v) {
@@ -103,11 +106,41 @@ static void dispatch(const float* x, float* y, int64_t low, int64_t high, int st
     BLOCKS(0) BLOCKS(1) BLOCKS(16) BLOCKS(32) BLOCKS(2048)
 }
 
+// The sum of `passes` passes over a span, one accumulator for each of `count` vectors, left at the start of y.
+INLINE void read_span(const float* x, float* y, int64_t low, int64_t high, int passes, int count, int ahead) {
+    vec total[12];
+#pragma GCC unroll 12
+    for (int k = 0; k < count; ++k) total[k] = splat(0.0f);
+    for (int pass = 0; pass < passes; ++pass) {
+        __asm__ volatile("" ::: "memory");
+        for (int64_t i = low; i < high; i += count * LANES) {
+            if (ahead) {
+#pragma GCC unroll 12
+                for (int line = 0; line < count * LANES; line += 16)
+                    __builtin_prefetch((const char*)(x + i + line) + ahead, 0, 3);
+            }
+#pragma GCC unroll 12
+            for (int k = 0; k < count; ++k) total[k] = add(total[k], load(x + i + k * LANES));
+        }
+    }
+#pragma GCC unroll 12
+    for (int k = 1; k < count; ++k) total[0] = add(total[0], total[k]);
+    store(y + low, total[0]);
+}
+
+#define READ(U, A) \
+    if (count == U && ahead == A) return read_span(x, y, low, high, passes, U, A);
+#define READS(A) READ(2, A) READ(4, A) READ(8, A) READ(12, A)
+
+static void dispatch_read(const float* x, float* y, int64_t low, int64_t high, int passes, int count, int ahead) {
+    READS(0) READS(2048) READS(4096)
+}
+
 typedef struct {
     const float* x;
     float* y;
     int64_t low, high;
-    int steps, count, ahead, streaming, core;
+    int steps, count, ahead, streaming, passes, core;
     atomic_int* arrived;
     int threads;
     double started, ended;
@@ -128,7 +161,8 @@ static void* work(void* argument) {
     atomic_fetch_add(s->arrived, 1);
     while (atomic_load(s->arrived) < s->threads) PAUSE();
     s->started = now();
-    dispatch(s->x, s->y, s->low, s->high, s->steps, s->count, s->ahead, s->streaming);
+    if (s->passes) dispatch_read(s->x, s->y, s->low, s->high, s->passes, s->count, s->ahead);
+    else dispatch(s->x, s->y, s->low, s->high, s->steps, s->count, s->ahead, s->streaming);
     s->ended = now();
     return 0;
 }
@@ -136,7 +170,8 @@ static void* work(void* argument) {
 int reference_lanes(void) { return LANES; }
 
 // Seconds of one pass over n elements (a multiple of the block) with one thread on each of the cores; negative on failure.
-double reference_run(const float* x, float* y, int64_t n, int steps, int count, int ahead, int streaming,
+// With `passes` it only reads, so many times over.
+double reference_run(const float* x, float* y, int64_t n, int steps, int count, int ahead, int streaming, int passes,
                      const int* cores, int threads) {
     static share shares[THREADS_MAX];
     static pthread_t ids[THREADS_MAX];
@@ -150,6 +185,7 @@ double reference_run(const float* x, float* y, int64_t n, int steps, int count, 
         shares[k].count = count;
         shares[k].ahead = ahead;
         shares[k].streaming = streaming;
+        shares[k].passes = passes;
         shares[k].core = cores[k];
         shares[k].arrived = &arrived;
         shares[k].threads = threads;

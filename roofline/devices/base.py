@@ -36,7 +36,8 @@ class Binary:
     """One built variant: an opaque `handle` of its device, a hash of the code, and the evidence.
 
     `counts` holds the instructions found, by class. `listing` is the disassembly or assembly text. `block` is the
-    number of elements sizes must be a multiple of.
+    number of elements sizes must be a multiple of. `workers` is the number of CPU cores that share a launch out among
+    them, None for all.
     """
 
     kernel: Kernel
@@ -47,6 +48,7 @@ class Binary:
     counts: Mapping[str, int] = field(default_factory=dict)
     listing: str = ""
     build_s: float = 0.0
+    workers: int | None = None
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,6 @@ from roofline.devices.base import (
 )
 from roofline.kernel import Array, Kernel, Target
 from roofline.model import (
-    BYTES_PER_SECOND,
-    FLOP_PER_SECOND,
-    SECONDS,
     Device,
     Environment,
     Nominal,
@@ -40,8 +37,9 @@ from roofline.model import (
     Variant,
     Work,
 )
+from roofline.rooflines import unit_of
 
-MEMORY_RESOURCES = ("dram", "l1", "l2", "l3", "shared")
+HERTZ = "Hz"
 
 
 def _positive(where: str, value: float) -> None:
@@ -133,7 +131,8 @@ class FakeFaults:
 
 
 def _default_ceilings() -> dict[str, float]:
-    return {"dram": 100e9, "l2": 400e9, "fp32": 1e12, "fp32_one_chain": 125e9}
+    memory = {"dram": 100e9, "l2": 400e9, "l1": 1.6e12}
+    return memory | {"fp64": 500e9, "fp32": 1e12, "int32": 1e12, "fp32_one_chain": 125e9, "sfu_exp2": 125e9}
 
 
 def _default_launches() -> dict[str, float]:
@@ -310,21 +309,15 @@ def _filled(arrays: int, elements: int, dtype: str, fill: str) -> list[Array]:
     return [(1 + values.random(elements)).astype(dtype) for _ in range(arrays)]
 
 
-def _unit(resource: str) -> str:
-    """The unit of a resource's rate."""
-    if resource == "clock":
-        return "Hz"
-    if resource.startswith("launch"):
-        return SECONDS
-    return BYTES_PER_SECOND if resource.split("_")[0] in MEMORY_RESOURCES else FLOP_PER_SECOND
-
-
 def _device(truth: FakeTruth) -> Device:
     """The device as the truth describes it, with the nominal clock among its nominal rates."""
     promised = dict(truth.nominal)
     if truth.clock.nominal_hz is not None:
         promised["clock"] = truth.clock.nominal_hz
-    nominal = {key: Nominal(rate, _unit(key), "as told", "the fake device's truth") for key, rate in promised.items()}
+    nominal = {
+        key: Nominal(rate, HERTZ if key == "clock" else unit_of(key), "as told", "the fake device's truth")
+        for key, rate in promised.items()
+    }
     return Device(truth.name, "fake", "fake", truth.cores, truth.cache_bytes, nominal=nominal)
 
 

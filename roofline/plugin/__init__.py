@@ -22,6 +22,7 @@ from roofline.plugin.options import (
     pytest_configure,
     pytest_load_initial_conftests,
 )
+from roofline.plugin.storage import pytest_benchmark_compare_machine_info
 
 __all__ = [
     "_device_clock",
@@ -31,6 +32,7 @@ __all__ = [
     "measure",
     "measure_launches",
     "pytest_addoption",
+    "pytest_benchmark_compare_machine_info",
     "pytest_cmdline_main",
     "pytest_configure",
     "pytest_load_initial_conftests",

@@ -12,6 +12,7 @@ import pytest
 
 from roofline.baseline import check_name, default_name
 from roofline.devices.choose import SELECTORS
+from roofline.plugin import compare
 from roofline.plugin.each import EVERY_CARD, run_each
 from roofline.plugin.run import DEFAULT_STORAGE, Run
 from roofline.report import chart
@@ -54,6 +55,16 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--roofline-timeout", metavar="SECONDS", type=_positive, default=120.0, help="end a test that hangs this long"
     )
     group.addoption("--roofline-report-only", action="store_true", help="show what claims come to; never fail on it")
+    group.addoption(
+        compare.OPTION,
+        metavar="RECORD",
+        nargs="?",
+        const=compare.NEWEST,
+        help="compare with a stored run: the newest complete one of this model, or =FILE, =NAME",
+    )
+    group.addoption(
+        compare.GATE, action="store_true", help=f"fail the run where a row of {compare.OPTION} is slower or gone"
+    )
     group.addoption("--roofline-fake", metavar="FILE", type=Path, help="the truth of --device fake, as JSON")
     parser.addini("roofline_baselines", "folder of stored baselines, relative to the rootdir", default="")
 
@@ -104,6 +115,9 @@ def pytest_configure(config: pytest.Config) -> None:
     _refuse_xdist(config)
     _refuse_lone_path(config, "--roofline-chart", config.option.roofline_chart)
     _refuse_lone_path(config, "--roofline-fake", config.option.roofline_fake)
+    given = config.option.roofline_compare
+    _refuse_lone_path(config, compare.OPTION, Path(given) if given else None)
+    compare.refuse(config)
     _refuse_chart(config.option.roofline_chart)
     config.pluginmanager.register(Run(config), "roofline-run")
 

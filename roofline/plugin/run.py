@@ -20,6 +20,7 @@ from roofline.devices.base import BuildFailed, DeviceFault, DeviceUnavailable, K
 from roofline.devices.choose import open_device
 from roofline.kernel import InvalidKernel, Kernel
 from roofline.model import Device, Measurement
+from roofline.plugin.compare import Comparing
 from roofline.plugin.selection import (
     asks_for_full,
     concerns,
@@ -72,6 +73,8 @@ class Run:
         self.rows: list[tuple[Any, Measurement]] = []
         self.storage: RecordStorage | None = None
         self.interrupted = ""
+        self.comparing = Comparing(config)
+        self._unasked: list[pytest.Item] = []
         self._own_nodeids: set[str] = set()
         self._path_unwritten = False
         self._session: Session | None = None
@@ -98,6 +101,7 @@ class Run:
             found = self.store.find(opened.backend.device)
             self._session.baseline = found.record
             self._notes = (*opened.backend.notes, *found.notes)
+            self.comparing.choose(self.store, self._session, found)
             self._end_like_ctrl_c()
         return self._session
 
@@ -143,6 +147,7 @@ class Run:
                 if measures(item) and item not in long:
                     item.add_marker(pytest.mark.full)
         else:
+            self._unasked = long
             self._deselect(items, long)
 
     def _deselect(self, items: list[pytest.Item], which: list[pytest.Item]) -> None:
@@ -164,7 +169,7 @@ class Run:
         self.items = [item for item in items if measures(item)]
         self._own_nodeids = {item.nodeid for item in self.items}
         self.left_out = [item.nodeid for item in applicable if item not in self.items]
-        self.left_out += [f"all of {name}" for name in left_out_modules(collected)]
+        self.left_out += [f"all of {name}" for name in left_out_modules([*collected, *self._unasked])]
         if any(kernel and kernel.memory == "dram" for kernel in map(kernel_of, self.items)):
             _ = session.buffer_plan
 
@@ -204,6 +209,8 @@ class Run:
             self.say(f"roofline: note: {one_line(note)}")
         against = session.baseline.name if session.baseline else "no baseline: families and formulas judge"
         self.say(f"roofline: judged by {against}")
+        if self.comparing.record:
+            self.say(f"roofline: compared with {self.comparing.record.name}")
         stated = [
             (prediction, self.expected[item.nodeid])
             for item in self.items
@@ -280,7 +287,8 @@ class Run:
         measurement = self.guarded(request, measured)
         self._replay(benchmark, measurement)
         self.rows.append((benchmark, measurement))
-        request.node.user_properties.append(("roofline", progress.figures(measurement)))
+        line = progress.figures(measurement) + self.comparing.remark(measurement)
+        request.node.user_properties.append(("roofline", line))
         return measurement
 
     def guarded(self, request: pytest.FixtureRequest, run: Callable[[], Result]) -> Result:
@@ -327,7 +335,8 @@ class Run:
         """Probe the roofs above a kernel that no test of this run is going to measure."""
         coming = {resource for k in map(kernel_of, self.items) if k for resource in k.measures}
         work = kernel.work(1)
-        wanted = {work.unit, work.slope()} if kernel.level == "dram" else {work.unit}
+        levels = ["dram"] if kernel.level == "dram" else [] if kernel.measures else work.traffic
+        wanted = {work.unit} | {work.slope(level) for level in levels}
         probed = self.session.ensure(sorted(wanted - coming - {"none"}))
         known = self.session.ceilings()
         found, nowhere = [r for r in probed if r in known], [r for r in probed if r not in known]
@@ -342,15 +351,33 @@ class Run:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
         """Make the record before pytest-benchmark saves it; a run that measured nothing is no success."""
         if self._session is None:
-            return (yield)
+            return self._unmeasured(session, exitstatus, (yield))
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             self.interrupted = "the run was interrupted"
         storage = self._seal()
-        wrong = self._no_success()
+        wrong = self._no_success() or self._compared()
         result = yield
         if exitstatus == pytest.ExitCode.OK and (wrong or storage.elsewhere):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return result
+
+    def _unmeasured(self, session: pytest.Session, exitstatus: int, result: object) -> object:
+        """A run that was to compare and had nothing to measure does not pass either."""
+        closed = "" if self.config.option.collectonly else self.comparing.failing()
+        if closed and exitstatus == pytest.ExitCode.OK:
+            self.say(f"roofline: {closed}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return result
+
+    def _compared(self) -> str:
+        """Compare with the stored run that was chosen; why the gate closes, empty where it does not."""
+        left_out = [*self.left_out, *self._unfinished()]
+        selected = self.comparing.selected(self.session, left_out, self._unasked)
+        self.comparing.judge(self.outcome(), selected)
+        return self.comparing.failing()
+
+    def _unfinished(self) -> list[str]:
+        return [item.nodeid for item in self.items if item.nodeid not in self.finished]
 
     def _no_success(self) -> str:
         """Why a run whose tests all passed is none, empty where it is; it is said at once."""
@@ -390,7 +417,7 @@ class Run:
     def outcome(self) -> record.Run:
         """Everything this run measured, as the record wants it."""
         session = self.session
-        missing = self.left_out + [item.nodeid for item in self.items if item.nodeid not in self.finished]
+        missing = [*self.left_out, *self._unfinished()]
         missing += [str(key) for key, absent in session.absent.items() if absent.status == "error"]
         missing = [*filter(None, (self.interrupted, session.unquiet())), *missing]
         return record.Run(
@@ -406,7 +433,7 @@ class Run:
             selection=self._selection(),
             missing=tuple(missing),
             ridges=session.ridges(),
-            floors={},
+            floors=self.comparing.floors.plain() if self.saving else {},
         )
 
     def _selection(self) -> str:
@@ -422,6 +449,7 @@ class Run:
             return
         shown = self._report()
         self.say(terminal.summary(shown))
+        self.say(self.comparing.text())
         target = self.config.option.roofline_chart
         if target:
             self._draw(shown, target)

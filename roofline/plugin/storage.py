@@ -1,11 +1,14 @@
 """Saving: our rows become a record in the device's own folder, everybody else's go where they always went."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from roofline.baseline import Store, StoreError
+from roofline.escaping import one_line
 from roofline.model import Device
 from roofline.record import Run, assemble
 
@@ -49,3 +52,25 @@ class RecordStorage:
 def is_row(row: dict[str, Any]) -> bool:
     """Whether a benchmark of pytest-benchmark's JSON is one of ours."""
     return "experiment" in row["extra_info"] and "samples_s" in row["extra_info"]
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_benchmark_compare_machine_info(
+    benchmarksession: Any, compared_benchmark: Mapping[str, Any]
+) -> Generator[None, object, object]:
+    """Let `--benchmark-compare` read our records from anywhere.
+
+    Where machine_info differs, as ours from pytest-benchmark's own always does, pytest-benchmark names the store
+    relative to the working folder, which fails for one that lies outside it.
+    """
+    try:
+        return (yield)
+    except ValueError:
+        device = compared_benchmark["machine_info"].get("device")
+        if "roofline" not in compared_benchmark or not isinstance(device, dict):
+            raise
+        benchmarksession.logger.warning(
+            f"--benchmark-compare reads a record of {one_line(device.get('name'))} in {benchmarksession.storage} and "
+            "compares times test by test, whatever the device; --roofline-compare gives verdicts"
+        )
+        return None

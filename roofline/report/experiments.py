@@ -8,11 +8,17 @@ from roofline.kernels.dram import WRITE_ALLOCATE
 from roofline.kernels.launch import MODES
 from roofline.model import Device, Estimate, Measurement, Point
 from roofline.report import Report
+from roofline.report.dram_patterns import in_flight_table, sectors_table
+from roofline.report.hierarchy import hierarchy_table
+from roofline.report.independence import independence_table
+from roofline.report.levels import footprint_table, levels_table
 from roofline.report.tables import Column, Table
-from roofline.report.text import shortened, spread
+from roofline.report.text import row_name, shortened, spread
+from roofline.rooflines import unit_of
 from roofline.units import UNKNOWN, percent_number, scaled, si
 
-OWN_TABLES = ("dial", "dram", "chains", "tensor", "launch")
+MEMORY_TABLES = ("dram", "sectors", "in_flight", "levels", "footprint")
+OWN_TABLES = ("dial", *MEMORY_TABLES, "chains", "independence", "tensor", "launch")
 NOTHING = "-"
 # Three ways to store are what fits beside one another in a terminal.
 WAYS_A_TABLE = 3
@@ -66,7 +72,19 @@ def dial_ridges(report: Report) -> dict[str, Estimate]:
 def experiment_tables(report: Report) -> Iterator[Table]:
     """Every experiment that measured something."""
     yield from dial_tables(report)
-    for build in (dram_table, chains_table, tensor_table, launch_table, kernels_table):
+    for build in (
+        dram_table,
+        sectors_table,
+        in_flight_table,
+        chains_table,
+        independence_table,
+        tensor_table,
+        levels_table,
+        footprint_table,
+        launch_table,
+        kernels_table,
+        hierarchy_table,
+    ):
         table = build(report)
         if table.rows:
             yield table
@@ -290,7 +308,7 @@ def kernels_table(report: Report) -> Table:
 
 def _kernel_row(measurement: Measurement, point: Point | None) -> tuple[str, ...]:
     key = measurement.key
-    name = shortened(f"{key.experiment}/{key.kernel}", 78)
+    name = shortened(row_name(key), 78)
     if not point:
         return (name, str(key.size), _rate(measurement), UNKNOWN, UNKNOWN, "no ceiling", UNKNOWN)
     placed = (scaled(point.intensity, "FLOP/B"), percent_number(point.fraction), point.bound_by, point.regime)
@@ -301,7 +319,7 @@ def _rate(measurement: Measurement) -> str:
     """FLOPs over time; bytes over time of what only moves; the time itself of what does neither."""
     work = measurement.work
     if work.flops:
-        return si(measurement.flop_per_s.value, "FLOP/s")
+        return si(measurement.flop_per_s.value, unit_of(work.unit))
     moved = max(work.traffic.values(), key=lambda traffic: traffic.total, default=None)
     if moved and moved.total:
         return si(measurement.seconds.inverse(moved.total).value, "B/s")

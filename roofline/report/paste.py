@@ -10,7 +10,10 @@ from collections.abc import Iterator, Sequence
 from roofline.model import Measurement
 from roofline.report import Report
 from roofline.report.experiments import DialPoint, dial_points, dial_ridges
+from roofline.report.hierarchy import nearest
+from roofline.report.levels import footprint_fields, levels_fields
 from roofline.report.text import shortened
+from roofline.rooflines import unit_of
 from roofline.units import percent, si
 
 LONGEST = 199
@@ -42,6 +45,7 @@ def paste(experiment: str, slug: str, fields: Sequence[str]) -> str:
 
 def _fields(report: Report, experiment: str) -> Iterator[str]:
     own = {"dial": _dial, "dram": _dram, "chains": _chains, "launch": _launch}
+    own |= {"levels": levels_fields, "footprint": footprint_fields}
     return own[experiment](report) if experiment in own else _others(report, experiment)
 
 
@@ -82,9 +86,14 @@ def _launch(report: Report) -> Iterator[str]:
 def _others(report: Report, experiment: str) -> Iterator[str]:
     for measurement in report.of(experiment):
         point = report.points.get(measurement.key)
-        rate = si(_flops(measurement), "FLOP/s") if measurement.work.flops else si(measurement.seconds.value, "s")
+        work = measurement.work
+        moved = si(measurement.bytes_per_s().value, "B/s") if work.moved("dram") else si(measurement.seconds.value, "s")
+        rate = si(_flops(measurement), unit_of(work.unit)) if work.flops else moved
         name = measurement.key.kernel + (f" {measurement.key.fill}" if measurement.key.fill == "zeros" else "")
-        yield f"{name} {rate}" + (f" ({percent(point.fraction)} of roof)" if point else "")
+        if point and len(point.intensities) > 1:
+            yield f"{name} {rate}, nearest {nearest(point, most=2)}"
+        else:
+            yield f"{name} {rate}" + (f" ({percent(point.fraction)} of roof)" if point else "")
 
 
 def _claims(report: Report) -> list[str]:

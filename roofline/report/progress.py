@@ -7,6 +7,7 @@ from tabulate import tabulate
 from roofline.claims import Expected, NotApplicable, Prediction
 from roofline.model import Claim, Measurement
 from roofline.report.text import between, estimate, figure, one_line
+from roofline.rooflines import unit_of
 from roofline.units import si
 
 NAME_WIDTH = 34
@@ -52,11 +53,11 @@ def figures(measurement: Measurement) -> str:
     """The figures of a row: rates where it moves and computes something, the time where it does neither."""
     work = measurement.work
     shown = []
-    moved = work.traffic.get("dram")
-    if moved and moved.total:
-        shown.append(si(measurement.bytes_per_s().value, "B/s"))
+    level = measurement.key.level if work.moved(measurement.key.level) else "dram"
+    if work.moved(level):
+        shown.append(si(measurement.bytes_per_s(level).value, "B/s"))
     if work.flops:
-        shown.append(si(measurement.flop_per_s.value, "FLOP/s"))
+        shown.append(si(measurement.flop_per_s.value, unit_of(work.unit)))
     if not shown:
         shown.append(si(measurement.seconds.value, "s"))
     flags = f" ({', '.join(measurement.samples.flags)})" if measurement.samples.flags else ""

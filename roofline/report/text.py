@@ -4,18 +4,14 @@ import hashlib
 import math
 from collections.abc import Sequence
 
-from roofline.model import Estimate
+from roofline.escaping import one_line as one_line
+from roofline.model import Estimate, RowKey
 from roofline.units import INFINITE, RANGES, UNKNOWN, percent, si
 
 # How often a name of this many characters is told from another by its hash alone: 24 bits.
 HASH_DIGITS = 6
 # Below this share a spread says nothing that a reader could use.
 LEAST_SPREAD = 0.001
-
-
-def one_line(text: object) -> str:
-    """`text` on one line, with what a terminal would act on (escapes, newlines, marks of direction) written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
 
 
 def shortened(text: str, width: int) -> str:
@@ -27,6 +23,11 @@ def shortened(text: str, width: int) -> str:
     kept = max(width - len(digest) - 2, 2)
     tail = kept // 3
     return f"{text[: kept - tail]}…{text[-tail:] if tail else ''}#{digest}"[:width]
+
+
+def row_name(key: RowKey) -> str:
+    """A row by its kernel's name, with its experiment where the name does not begin with it."""
+    return key.kernel if key.kernel.startswith(key.experiment) else f"{key.experiment}/{key.kernel}"
 
 
 def figure(value: float | None, unit: str) -> str:

@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 from roofline.model import Absent, Ceiling, Claim, Device, Measurement, Point
 from roofline.report import Report
+from roofline.report.lines import GROUPS, group_of, in_order
 from roofline.report.tables import Column, Style, Table
-from roofline.report.text import between, estimate, figure, listed, shortened, spread
-from roofline.units import percent, si
+from roofline.report.text import between, estimate, figure, listed, row_name, shortened, spread
+from roofline.units import UNKNOWN, percent, si
 
+NOTHING = "-"
 OUTCOMES: Mapping[str, Style] = {
     "refuted": "bad",
     "inconclusive": "warn",
@@ -26,16 +29,27 @@ def ceilings_table(report: Report) -> Table:
     return Table(
         title="CEILINGS   the best of the kernels and variants that were searched",
         columns=[
-            Column("resource", 20),
-            Column("best", 12, "right"),
-            Column("spread", 8, "right"),
-            Column("% of nominal", 15, "right"),
-            Column("reached by", 24),
-            Column("clock", 9, "right"),
+            Column("\nresource", 20),
+            Column("\nbest", 12, "right"),
+            Column("\nspread", 7, "right"),
+            Column("% of\nnominal", 7, "right"),
+            Column("\nreached by", 20),
+            Column("\nclock", 8, "right"),
+            Column("at rated\nclock", 12, "right"),
         ],
-        rows=[_ceiling_row(ceiling) for ceiling in report.ceilings.values()],
+        rows=list(_ceiling_rows(report.ceilings.values())),
         notes=list(_above_nominal(report.ceilings.values())),
+        styles=dict.fromkeys(GROUPS, "heading"),
     )
+
+
+def _ceiling_rows(ceilings: Iterable[Ceiling]) -> Iterator[tuple[str, ...]]:
+    """Group by group, each under its name where there is more than one."""
+    groups = {group: list(members) for group, members in groupby(in_order(ceilings), group_of)}
+    for group, members in groups.items():
+        if len(groups) > 1:
+            yield (group, *[""] * 6)
+        yield from map(_ceiling_row, members)
 
 
 def _ceiling_row(ceiling: Ceiling) -> tuple[str, ...]:
@@ -46,9 +60,10 @@ def _ceiling_row(ceiling: Ceiling) -> tuple[str, ...]:
         ceiling.resource,
         figure(ceiling.rate, ceiling.unit),
         spread(ceiling.estimate),
-        percent(ceiling.rate / ceiling.nominal.rate) if ceiling.nominal else "nominal unknown",
+        percent(ceiling.rate / ceiling.nominal.rate) if ceiling.nominal else UNKNOWN,
         reached,
         si(ceiling.clock_hz, "Hz"),
+        figure(ceiling.at_rated_clock, ceiling.unit) if ceiling.at_rated_clock else NOTHING,
     )
 
 
@@ -112,7 +127,7 @@ def above_roof_table(report: Report) -> Table:
         point = report.points.get(measurement.key)
         if point and point.regime == "above-roof":
             causes = "; ".join(likely_causes(measurement, point, report))
-            name = shortened(f"{measurement.key.experiment}/{measurement.key.kernel}", 64)
+            name = shortened(row_name(measurement.key), 64)
             rows.append((name, percent(point.fraction), point.bound_by, causes))
     return Table(
         title="ABOVE THE ROOF   faster than the model allows: the count, the clock or the roof is wrong",

@@ -9,7 +9,7 @@ from roofline.checking import check
 from roofline.devices.base import Launch
 from roofline.devices.cuda import list_cuda, open_cuda, why_no_cuda
 from roofline.kernel import Array, Kernel
-from roofline.kernels import every_kernel, launch, tensor
+from roofline.kernels import every_kernel, launch, tensor, tensor_paths, tensor_types
 
 pytestmark = [
     pytest.mark.correctness,
@@ -47,30 +47,32 @@ def test_every_variant_agrees_with_float64_on_awkward_sizes(card, kernel):
         check(card, binary, sizes=(1, 1023, 1025, binary.block, 3 * binary.block + 77))
 
 
-@pytest.mark.parametrize("accumulators", tensor.ACCUMULATORS)
-@pytest.mark.parametrize("path", tensor.PATHS)
-def test_quarters_count_the_steps_exactly(card, path, accumulators):
-    """B4: A = B = 0.25 gives every accumulator exactly the number of steps, in FP16 up to 2048."""
-    kernel = tensor.kernel(path, accumulators, repeats=2048, period=2048)
-    n = tensor.TILES[path][0] * tensor.TILES[path][1] * 3
-    ones = [np.ones(n, np.float32) for _ in range(3)]
+TENSOR = [(path, kind) for kind in tensor_types.TYPES for path in tensor_paths.paths_of(kind)]
+each_tensor = pytest.mark.parametrize(("path", "kind"), TENSOR, ids=[f"{path}-{kind.name}" for path, kind in TENSOR])
+
+
+@each_tensor
+def test_ones_count_the_steps_exactly(card, path, kind):
+    """B4: on ones every step adds as much, exact in FP16 up to 2048, in Hopper's FP8 sums up to 2^14 products."""
+    kernel = tensor.kernel(path, kind, repeats=kind.counts_to, period=kind.counts_to)
+    rows, columns, _ = tensor_paths.tile(path, kind)
+    ones = [np.ones(3 * rows * columns, np.float32) for _ in range(3)]
     for binary in build(card, kernel):
-        assert np.all(result(card, binary, ones, n)[2] == 2048)
+        assert np.all(result(card, binary, ones, ones[0].size)[2] == kind.counted)
 
 
-@pytest.mark.parametrize("accumulators", tensor.ACCUMULATORS)
-@pytest.mark.parametrize("path", tensor.PATHS)
-def test_random_operands_agree_with_float64_and_stay_finite(card, path, accumulators):
+@each_tensor
+def test_random_operands_agree_with_float64_and_stay_finite(card, path, kind):
     """B1: full-mantissa operands of both signs, each tile its own, in the layout that the descriptors say."""
-    kernel = tensor.kernel(path, accumulators)
-    n = tensor.TILES[path][0] * tensor.TILES[path][1] * 5
+    kernel, tile = tensor.kernel(path, kind), tensor_paths.tile(path, kind)
+    n = tile[0] * tile[1] * 5
     drawn = np.random.default_rng(7)
     host = [drawn.uniform(1, 2, n).astype(np.float32) for _ in range(3)]
-    want = tensor.product(path, host, tensor.PERIOD)
+    want = tensor_types.product(kind, tile, host, kind.period)
     assert np.abs(want).max() > 10
     for binary in build(card, kernel):
         have = result(card, binary, host, n)[2].astype(np.float64)
-        assert np.all(np.abs(have - want) <= kernel.tolerance * np.maximum(1, np.abs(want)))
+        assert np.all(np.abs(have - want) <= kind.period * kind.step_error * np.maximum(1, np.abs(want)))
 
 
 @pytest.mark.parametrize("mode", launch.MODES)

@@ -16,7 +16,7 @@ from roofline.devices.cuda.empty import _rounded
 from roofline.devices.cuda.host_loop import Arguments, HostLoop, LaunchRefused
 from roofline.devices.cuda.span import clock_between
 from roofline.kernel import Target
-from roofline.kernels import chains_cuda, dial, dial_cuda, dram_cuda, tensor
+from roofline.kernels import chains_cuda, dial, dial_cuda, dram_cuda, tensor, tensor_paths, tensor_types
 
 pytestmark = pytest.mark.correctness
 
@@ -99,11 +99,11 @@ def test_what_is_no_cubin_is_refused(content):
 
 def test_instructions_are_counted_by_their_low_nine_bits():
     """Each takes 16 bytes; the upper half never counts as one."""
-    words = [0x7223, 0xFFFF_FFFF_FFFF_F023, 0x7220, 0x7221, 0x7, 0x23 | 0x1FF << 9]
+    words = [0x7223, 0xFFFF_FFFF_FFFF_F023, 0x7220, 0x7221, 0x6, 0x23 | 0x1FF << 9]
     code = b"".join(struct.pack("<QQ", word, 0x23) for word in words)
     counted = sass.histogram(code)
     assert counted["FFMA"] == 3
-    assert counted["0x007"] == 1
+    assert counted["0x006"] == 1
     assert sass.counts(counted) | {"fma": 3, "mul": 1, "add": 1, "spill": 0} == sass.counts(counted)
 
 
@@ -319,34 +319,94 @@ def test_variants_have_names_of_their_own_everywhere():
     kernels = [*(dial.kernel(f, "plain") for f in dial.POINTS), *tensor.every_kernel(), *dram_cuda.every_kernel()]
     for kernel in (*kernels, *chains_cuda.every_kernel()):
         names = [variant.name for variant in kernel.variants(target)]
-        assert names
+        assert names or "cuda" in kernel.unsupported
         assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("path", tensor.PATHS)
-def test_the_tensor_reference_is_the_product_written_out(path):
-    rows, columns, terms = tensor.TILES[path]
-    n = rows * columns + 5
+TENSOR = [(path, kind) for kind in tensor_types.TYPES for path in tensor_paths.paths_of(kind)]
+FP16, FP8, INT8, FP64, FP4 = (tensor_types.BY_NAME[name] for name in ("fp16_fp32acc", "fp8", "int8", "fp64", "fp4"))
+RANDOM = np.random.default_rng(1).uniform(1, 2, 10_000).astype(np.float32)
+
+
+@pytest.mark.parametrize(("path", "kind"), TENSOR, ids=[f"{path}-{kind.name}" for path, kind in TENSOR])
+def test_the_tensor_reference_is_the_product_written_out(path, kind):
+    """B1: of the second tile, at a column whose operands may have gone round the tile's part again."""
+    rows, columns, terms = tensor_paths.tile(path, kind)
+    tile = rows * columns
+    n = 2 * tile - 3
     host = [np.random.default_rng(seed).uniform(1, 2, n).astype(np.float32) for seed in range(2)]
-    a, b = (tensor.operands(array).astype(np.float64) for array in host)
-    want = sum(a[3 * terms + k] * b[7 * terms + k] for k in range(terms))
-    assert tensor.product(path, host, terms)[3 * columns + 7] == pytest.approx(want * tensor.TERMS, rel=1e-12)
-    assert tensor.product(path, host, terms).shape == (n,)
+    a, b = (np.append(kind.format.operands(array), [0.0] * 3)[tile:] for array in host)
+    row, column, want = rows - 1, columns - 9, 0.0
+    for k in range(terms):
+        place = column * terms + k
+        want += a[row * terms + k] * b[(place + 37 * (place // tile)) % tile]
+    found = tensor_types.product(kind, (rows, columns, terms), host, 64)
+    assert found[tile + row * columns + column] == pytest.approx(want * 64 * kind.terms / terms, rel=1e-12)
+    assert found.shape == (n,)
 
 
-def test_tensor_operands_are_signed_full_and_keep_ones_and_zeros():
-    """B4: ones give a quarter, zeros nothing, random elements both signs."""
-    assert np.all(tensor.operands(np.ones(4, np.float32)) == 0.25)
-    assert np.all(tensor.operands(np.zeros(4, np.float32)) == 0)
-    drawn = tensor.operands(np.random.default_rng(1).uniform(1, 2, 10_000).astype(np.float32))
-    assert abs((drawn > 0).mean() - 0.5) < 0.05
-    assert len(np.unique(np.abs(drawn))) > 900
+@pytest.mark.parametrize("kind", tensor_types.TYPES, ids=lambda kind: kind.name)
+def test_tensor_operands_are_signed_and_keep_ones_zeros_and_small_integers(kind):
+    """B4: what is checked exactly are the elements times one factor; random elements give both signs."""
+    small = np.arange(-4 if kind is FP4 else -8, 5 if kind is FP4 else 9).astype(np.float32)
+    assert np.array_equal(kind.format.operands(small), kind.format.factor * small)
+    assert abs((kind.format.operands(RANDOM) > 0).mean() - 0.5) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("kind", "magnitudes"), [(FP16, 1025), (tensor_types.BY_NAME["bf16"], 129), (FP8, 9), (INT8, 129), (FP4, 3)]
+)
+def test_random_operands_use_every_value_that_their_format_has(kind, magnitudes):
+    """B1: between two powers of two each mantissa occurs, so that all of an operand's bits switch."""
+    every = (np.arange(1 << 23, dtype=np.uint32) + np.float32(1).view(np.uint32)).view(np.float32)
+    assert len(np.unique(np.abs(kind.format.operands(every[:: 1 + (1 << 6)])))) == magnitudes
+
+
+def test_random_fp64_operands_fill_the_mantissa_bits_that_fp32_lacks():
+    low = np.abs(FP64.format.operands(RANDOM)).view(np.uint64) & np.uint64((1 << 29) - 1)
+    assert len(np.unique(low)) > 3000
+    assert np.all(FP64.format.operands(np.arange(9)).view(np.uint64) & np.uint64((1 << 29) - 1) == 0)
+
+
+def test_fp4_operands_beyond_its_largest_value_become_that():
+    assert FP4.format.operands(np.float32([5, 6, 7, -8])).tolist() == [6, 6, 6, -6]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "paths"),
+    [
+        ("sm_75", "mma mma - - - mma - -"),
+        ("sm_80", "mma mma mma mma - mma mma -"),
+        ("sm_89", "mma mma mma mma mma mma mma -"),
+        ("sm_90a", "wgmma wgmma wgmma wgmma wgmma wgmma mma -"),
+        ("sm_100a", "tcgen05 tcgen05 tcgen05 tcgen05 tcgen05 tcgen05 mma tcgen05"),
+        ("sm_103a", "tcgen05 tcgen05 tcgen05 tcgen05 tcgen05 mma mma tcgen05"),
+        ("sm_120a", "mma mma mma mma mma mma mma mma"),
+    ],
+)
+def test_each_card_multiplies_each_type_by_its_best_instruction_or_says_why_not(architecture, paths):
+    """R8: the best of the card's own instructions; what it lacks is absent, and the reason names the cards that do."""
+    target = Target("cuda", architecture)
+    for kind, path in zip(tensor_types.TYPES, paths.split(), strict=True):
+        best = tensor.best(kind, target)
+        if path == "-":
+            assert best.variants(target) == ()
+            assert " on sm_" in best.unsupported["cuda"]
+        else:
+            assert best.variants(target)
+            assert best.name == f"{path}-{kind.label}"
+
+
+def test_what_ones_add_up_to_is_exact_in_every_accumulator():
+    """B4: FP16 counts to 2^11; FP8 sums on Hopper hold what lies 13 bits below the largest, so 2^14 of one product."""
+    assert [kind.counted for kind in tensor_types.TYPES] == [2048, 2048, 2048, 1024, 1024, 65536, 2048, 32768]
+    assert FP8.counted == 2**14 * 0.25 * 0.25
 
 
 @pytest.mark.parametrize(("repeats", "period"), [(100, 64), (64, 24)])
 def test_a_period_that_does_not_fit_is_refused(repeats, period):
     with pytest.raises(ValueError, match="give a period that 16 divides"):
-        tensor.kernel("mma", "fp32acc", repeats=repeats, period=period)
+        tensor.kernel("mma", FP16, repeats=repeats, period=period)
 
 
 def test_entries_are_json_that_anyone_can_read(tmp_path):

@@ -86,6 +86,24 @@ def test_tensor_rates_are_dense_and_know_the_family(card, fp32acc, fp16acc):
     assert rates["tensor_fp16_fp16acc"].rate == pytest.approx(fp16acc * 1e12, rel=0.005)
 
 
+@pytest.mark.parametrize(
+    ("card", "tera"),
+    [
+        (A100, {"bf16": 312, "tf32": 156, "int8": 624, "fp64": 19.5}),
+        (replace(H200, clock_hz=1830e6), {"bf16": 989, "tf32": 494.7, "fp8": 1979, "int8": 1979}),
+        (H200, {"fp64": 66.9}),
+        (RTX5070, {"bf16": 61.7, "tf32": 30.9, "fp8": 123.5, "int8": 246.9, "fp4": 493.9}),
+    ],
+)
+def test_every_tensor_type_has_the_makers_dense_rate(card, tera):
+    """R8, C21: as the data sheets print them without sparsity, INT8 in operations; what a card lacks has no rate."""
+    rates = nominal(card)
+    for kind, rate in tera.items():
+        assert rates[f"tensor_{kind}"].rate == pytest.approx(rate * 1e12, rel=0.005)
+    assert rates["tensor_int8"].unit == "OP/s"
+    assert ("tensor_fp8" in rates) == (card is not A100)
+
+
 def test_a_workstation_card_of_a_geforce_architecture_runs_in_full():
     """L40S: 362 TFLOP/s dense, where a GeForce of that architecture has half."""
     l40s = Properties("NVIDIA L40S", (8, 9), 142, 48 * GIB, clock_hz=2520e6)
@@ -96,8 +114,8 @@ def test_what_a_device_does_not_say_has_no_nominal_rate():
     """C34: a Tegra that says neither memory clock nor boost has no rates, and no error."""
     assert nominal(Properties("Orin (nvgpu)", (8, 7), 16, 32 * GIB)) == {}
     unknown = Properties("NVIDIA Next", (15, 0), 200, 300 * GIB, bus_bits=8192, memory_hz=5e9, clock_hz=2e9)
-    assert set(nominal(unknown)) == {"dram", "dram_read", "dram_write", "clock"}
-    assert tensor_per_clock(unknown, "fp16acc") is None
+    assert set(nominal(unknown)) == {"dram", "dram_read", "dram_write", "clock", "shared"}
+    assert tensor_per_clock(unknown, "fp16_fp16acc") is None
 
 
 def test_the_key_of_a_slice_holds_its_profile_and_not_the_cards():

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from sample import CLAIMS, CPU, ceiling, cpu_report, dial, gpu_report, measured, placed, row, streaming
+from sample import CLAIMS, CPU, card_report, ceiling, cpu_report, dial, gpu_report, measured, placed, row, streaming
 
 from roofline.model import (
     Absent,
@@ -51,7 +51,9 @@ def empty_report(**changes) -> Report:
     return replace(Report(CPU, Environment(), {}, (), {}), **changes)
 
 
-@pytest.mark.parametrize("report", [cpu_report(), gpu_report(), empty_report()], ids=["cpu", "gpu", "empty"])
+@pytest.mark.parametrize(
+    "report", [cpu_report(), gpu_report(), card_report(), empty_report()], ids=["cpu", "gpu", "card", "empty"]
+)
 def test_no_line_is_wider_than_100_columns_but_those_to_paste(report):
     lines = summary(report).splitlines()
     assert max(len(text) for text in lines if not text.startswith("PASTE")) <= 100
@@ -108,8 +110,67 @@ def test_what_disturbed_the_run_is_said_with_its_rows():
 def test_a_ceiling_shows_its_rate_spread_share_of_nominal_and_who_reached_it():
     ceilings = section(summary(cpu_report()), "CEILINGS")
     assert re.search(r"228 GFLOP/s +±1\.5 % +96\.3 % +chains-12 u4 +3\.60 GHz", line(ceilings, "fp32"))
-    assert "nominal unknown" in line(ceilings, "dram_update")
+    assert re.search(r"±1\.5 % +unknown +update-inplace", line(ceilings, "dram_update"))
     assert "90.0 ns" in line(ceilings, "launch")
+
+
+def test_a_ceiling_shows_the_clock_it_had_and_what_it_is_at_the_rated_one():
+    """A5: a cool card clocks higher than rated, so both stand there."""
+    ceilings = section(summary(cpu_report()), "CEILINGS")
+    assert line(ceilings, "fp32").endswith("3.60 GHz  234 GFLOP/s")
+    assert re.search(r"3\.60 GHz +-$", line(ceilings, "dram_update"))
+
+
+def test_ceilings_stand_in_groups():
+    """R8, H1: units, then the levels from DRAM inwards, then what lies below them, then launches."""
+    ceilings = section(summary(card_report()), "CEILINGS").splitlines()
+    first = [text.split("  ")[0] for text in ceilings]
+    heads = [first.index(group) for group in ("units", "memory levels", "lower lines", "launches")]
+    assert heads == sorted(heads)
+    groups = [first[begin + 1 : end] for begin, end in zip(heads, [*heads[1:], None], strict=True)]
+    assert groups[0][:3] == ["int8_dot", "fp16", "bf16"]
+    assert groups[0][-7:] == [name for name in groups[0] if name.startswith("tensor_")]
+    assert groups[1] == ["dram_write", "dram_read", "dram_triad", "dram", "l2", "l1", "shared"]
+    assert groups[2][:4] == ["dram_stride_2", "dram_stride_4", "dram_stride_8", "fp32_one_chain"]
+    assert groups[3] == ["launch_graph", "launch", "launch_sync"]
+
+
+def test_one_group_of_ceilings_has_no_heading():
+    text = section(summary(empty_report(ceilings={"dram": ceiling("dram", 5e10)})), "CEILINGS")
+    assert "memory levels" not in text
+
+
+def test_integer_rates_are_in_operations():
+    """M10: an integer operation is no FLOP, in any table or line."""
+    work = Work(2e12, "int32", {"dram": Traffic(1e9, 0.0)})
+    report = empty_report(measurements=[measured(row("own", "mix", unit="int32"), work, 1.0)])
+    text = summary(report)
+    assert "2.00 TOP/s" in section(text, "KERNELS")
+    assert "PASTE own amd-epyc-7r13-processor-znver3-2c | mix 2.00 TOP/s" in text
+
+
+def test_a_kernel_of_several_levels_says_how_near_it_is_to_each_line():
+    """H2, H4: a row for each level and for its unit, and which of them limits."""
+    table = section(summary(card_report()), "HIERARCHY").splitlines()
+    begin = next(n for n, text in enumerate(table) if text.startswith("matmul-tile-32"))
+    cells = [re.split(r" {2,}", text.strip()) for text in table[begin : begin + 4]]
+    assert cells == [
+        ["matmul-tile-32", "dram", "201 MB", "683", "11.1 GB/s", "0.261 %"],
+        ["l2", "17.2 GB", "7.97", "954 GB/s", "9.83 %"],
+        ["shared", "567 GB", "0.242", "31.3 TB/s", "94.7 %", "limits"],
+        ["fp32", "137 GFLOP", "-", "7.60 TFLOP/s", "11.6 %"],
+    ]
+
+
+def test_a_kernel_of_several_levels_is_pasted_with_the_two_lines_it_is_nearest_to():
+    """H4, X4: nearest first."""
+    (pasted,) = [text for text in paste_lines(card_report()) if text.startswith("PASTE matmul")]
+    assert pasted.endswith(" | matmul-tile-32 7.60 TFLOP/s, nearest shared 95 %, fp32 12 %")
+    assert len(pasted) <= LONGEST
+
+
+def test_without_a_kernel_of_several_levels_there_is_no_hierarchy():
+    assert "HIERARCHY" not in summary(gpu_report())
 
 
 def test_a_ceiling_that_was_not_measured_in_full_says_so():

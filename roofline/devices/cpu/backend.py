@@ -27,7 +27,7 @@ from roofline.devices.cpu.jit import Jit
 from roofline.devices.cpu.memory import Allocation, allocate
 from roofline.devices.cpu.team import Team
 from roofline.devices.cpu.topology import Cores
-from roofline.kernel import Array, Kernel, Source, Target
+from roofline.kernel import Array, InvalidKernel, Kernel, Source, Target
 from roofline.llvm import merged, rest_name
 from roofline.model import Device, Environment, Timer, Variant
 
@@ -151,19 +151,21 @@ class CpuBackend:
                 allocation.free()
 
     def run(self, launch: Launch, launches: int, first_window: int = 0, placement: int = 0) -> Timing:
-        """Launch back to back; seconds go from the first worker's start to the last one's end.
+        """Launch back to back; seconds go from the first start to the last end of the workers that take part.
 
-        The clock is measured right after, by a dependent chain on every worker.
+        The clock is measured right after, by a dependent chain on every worker. Those that take no part wait at the
+        barrier, as they do between any two launches.
         """
         code: Code = launch.binary.handle
+        workers = launch.binary.workers
         self._assign(launch, launches, first_window, placement)
         with self._team.gathered() as run:
             self._team.prepare(code.entry, code.rest, launches)
             run()
-            seconds = self._clock.seconds(self._team.ticks_taken())
+            seconds = self._clock.seconds(self._team.ticks_taken(workers))
             self._team.prepare(self._entries["cycles"])
             run()
-        return Timing(seconds, launches, clock_hz=self._clock_hz())
+        return Timing(seconds, launches, clock_hz=self._clock_hz(workers))
 
     def others_busy(self) -> float | None:
         """Share of our cores that other processes and other machines used since the last answer."""
@@ -207,10 +209,14 @@ class CpuBackend:
             raise KernelUnsupported(kernel.unsupported.get("cpu", f"{kernel.name} has no code for a CPU"))
         if not variants:
             raise KernelUnsupported(
-                f"no form of {kernel.name} fits the {self.target.registers} vector registers of "
+                kernel.unsupported.get("cpu")
+                or f"no form of {kernel.name} fits the {self.target.registers} vector registers of "
                 f"{self.target.architecture}"
             )
-        return [kernel.sources["cpu"](self.target, variant) for variant in variants]
+        sources = [kernel.sources["cpu"](self.target, variant) for variant in variants]
+        for source in sources:
+            _check_workers(kernel, source.workers, len(self._team.jobs))
+        return sources
 
     def _compile(self, sources: Sequence[Source]) -> None:
         if not sources:
@@ -232,7 +238,15 @@ class CpuBackend:
     def _binary(self, kernel: Kernel, variant: Variant, source: Source, build_s: float) -> Binary:
         code = self._codes[source.text]
         return Binary(
-            kernel, variant, code, code.digest, source.block, counts=code.counts, listing=code.listing, build_s=build_s
+            kernel=kernel,
+            variant=variant,
+            handle=code,
+            digest=code.digest,
+            block=source.block,
+            counts=code.counts,
+            listing=code.listing,
+            build_s=build_s,
+            workers=source.workers,
         )
 
     def _fresh(self, arrays: int, elements: int, itemsize: int, placements: int, fill: str) -> Buffers:
@@ -266,11 +280,14 @@ class CpuBackend:
         _check_launch(launch, launches, self.target)
         arrays = launch.buffers.handles[placement][: launch.binary.kernel.arrays]
         addresses = [allocation.address for allocation in arrays]
-        self._share_out(launch.size, launch.binary.block)
+        self._share_out(launch.size, launch.binary.block, launch.binary.workers)
         a, b = launch.binary.kernel.scalars
         for job in self._team.jobs:
             job.x, job.y, job.z = addresses[0], addresses[-1], addresses[1 % len(addresses)]
-            job.a, job.b, job.repeats = a, b, launch.repeats
+            job.a, job.b = a, b
+            job.repeats = (
+                launch.repeats if job.length or job.left else 1
+            )  # who has nothing to do goes on to the barrier
             job.window, job.windows = first_window % launch.windows, launch.windows
 
     def _assign_nothing(self) -> None:
@@ -278,17 +295,20 @@ class CpuBackend:
         for job in self._team.jobs:
             job.repeats, job.window, job.windows = 1, 0, 1
 
-    def _share_out(self, elements: int, block: int) -> None:
-        """Give each worker whole blocks, as many as the others or one more; the last one takes what no block fills."""
+    def _share_out(self, elements: int, block: int, workers: int | None = None) -> None:
+        """Give each worker whole blocks, as many as the others or one more; the last one takes what no block fills.
+
+        Only the first `workers` get any, None is all of them.
+        """
         blocks, left = divmod(elements, block)
-        workers = len(self._team.jobs)
+        workers = workers or len(self._team.jobs)
         for number, job in enumerate(self._team.jobs):
-            first, last = (blocks * edge // workers * block for edge in (number, number + 1))
+            first, last = (blocks * min(edge, workers) // workers * block for edge in (number, number + 1))
             job.first, job.length, job.size = first, last - first, elements
             job.left = left if number == workers - 1 else 0
 
-    def _clock_hz(self) -> float:
-        ticks = [job.cycle_ticks for job in self._team.jobs]
+    def _clock_hz(self, workers: int | None) -> float:
+        ticks = [job.cycle_ticks for job in self._team.jobs[:workers]]
         return median(regions.CHAIN_CYCLES / self._clock.seconds(least) for least in ticks)
 
     def _queued(self, mode: str, launches: int) -> int:
@@ -309,6 +329,16 @@ def _check(kernel: Kernel, variant: Variant, source: Source, counts: Mapping[str
             f"{kernel.experiment}/{kernel.name}, variant {variant.name}: the machine code has {found}. It is not "
             "timed: another release of llvmlite may compile it otherwise."
         )
+
+
+def _check_workers(kernel: Kernel, wanted: int | None, there: int) -> None:
+    if wanted is None:
+        return
+    name = f"{kernel.experiment}/{kernel.name}"
+    if wanted < 1:
+        raise InvalidKernel(f"{name} wants {wanted} workers: give 1 or more, or None for all there are")
+    if wanted > there:
+        raise KernelUnsupported(f"{name} wants {wanted} workers, and there are {there} cores that this process may use")
 
 
 def _check_launch(launch: Launch, launches: int, target: Target) -> None:

@@ -16,6 +16,8 @@ LEVELS: Sequence[tuple[tuple[str, ...], str, int, int]] = (
     (("avx2",), "x86-64-v3", 8, 16),
     ((), "x86-64-v2", 4, 16),
 )
+# What some kernel uses beyond these levels, by LLVM's names: dot products of BF16 on x86-64 and on AArch64.
+EXTENSIONS = ("avx512bf16", "bf16")
 
 
 def target_of(features: Mapping[str, bool], machine: str | None = None) -> Target:
@@ -25,12 +27,13 @@ def target_of(features: Mapping[str, bool], machine: str | None = None) -> Targe
         DeviceUnavailable: kernels are written for x86-64 and AArch64 alone.
     """
     machine = (machine or platform.machine()).lower()
+    extensions = frozenset(name for name in EXTENSIONS if features.get(name))
     if machine in AARCH64_MACHINES:
-        return Target("cpu", "aarch64", lanes=4, registers=32, has_fma=True)
+        return Target("cpu", "aarch64", lanes=4, registers=32, has_fma=True, extensions=extensions)
     if machine not in X86_MACHINES:
         raise DeviceUnavailable(
             f"The CPU device has kernels for x86-64 and AArch64; this machine is {machine!r}.\n"
             "Use another device (--device cuda), or --device fake to see how the suite works."
         )
     _, level, lanes, registers = next(row for row in LEVELS if all(features.get(feature) for feature in row[0]))
-    return Target("cpu", level, lanes, registers, has_fma=bool(features.get("fma")))
+    return Target("cpu", level, lanes, registers, bool(features.get("fma")), extensions)

@@ -313,7 +313,7 @@ class CudaBackend:
         source = loaded.source
         whole = launch.size // source.block * source.block if loaded.tail else launch.size
         main = self._arguments(launch, placement, 0, whole)
-        grid = loaded.grid or whole // source.block
+        grid = loaded.grid or -(-whole // source.block)  # a kernel without a tail takes what is no whole block itself
         if whole == launch.size:
             return lambda first, count: self._loop.queue(
                 loaded.function, grid, source.threads, source.shared_bytes, main, first, count

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from roofline.devices.base import BuildFailed, DeviceUnavailable, KernelUnsupported
@@ -14,6 +15,8 @@ from roofline.devices.cuda.cache import Cubin, CubinCache
 OPTIONS: dict[str, Any] = {"std": "c++17", "ftz": True}
 # From this compute capability on, instructions of exactly one architecture need the suffix "a".
 SPECIFIC_FROM = 90
+# Variants are compiled side by side, and cuda.core cannot be imported by two threads at once.
+IMPORTING = Lock()
 UNKNOWN_ARCHITECTURE = "invalid value for --gpu-architecture"
 
 
@@ -45,7 +48,8 @@ class Compiler:
         return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()
 
     def _compile(self, text: str, entries: Sequence[str], key: str) -> Cubin:
-        from cuda.core import Program, ProgramOptions
+        with IMPORTING:
+            from cuda.core import Program, ProgramOptions
 
         program = Program(text, "c++", ProgramOptions(arch=self.architecture, **OPTIONS))
         try:

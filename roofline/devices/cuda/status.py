@@ -68,8 +68,12 @@ def _installed(name: str) -> bool:
 
 def why_no_cuda() -> str | None:
     """Why CUDA cannot be used here, with the remedy; None where it can, as far as can be seen without opening it."""
-    missing = [module for module in ("cupy", "cuda.core", "cuda.bindings") if not _importable(module)]
-    return reason(driver(), installed_wheels(), missing)
+    return reason(driver(), installed_wheels(), missing_modules())
+
+
+def missing_modules() -> list[str]:
+    """The modules that CUDA takes and that are not installed."""
+    return [module for module in ("cupy", "cuda.core", "cuda.bindings") if not _importable(module)]
 
 
 def _importable(module: str) -> bool:
