@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.benchmarks import benchmark_entry, small
+from roofline.diagnose import diagnoses
 from roofline.escaping import one_line
 from roofline.layout import (
     RULES,
@@ -27,13 +28,25 @@ from roofline.layout import (
     point_of,
     row_of,
 )
-from roofline.model import Absent, Ceiling, Claim, Device, Environment, Estimate, Measurement, Point, RowKey
+from roofline.model import (
+    Absent,
+    Ceiling,
+    Claim,
+    Device,
+    Diagnosis,
+    Environment,
+    Estimate,
+    Measurement,
+    Point,
+    RowKey,
+)
 from roofline.privacy import TELLING, Names, unit_hash
 from roofline.schema import DocumentError, decode, encode, read
 
 # History of the format; fields that are only added do not raise it.
 # 1: pytest-benchmark JSON with machine_info {schema, device, unit, environment}, rows in extra_info, and `roofline`.
 #    Added: point_level and intensities of a row, and the slopes of every level among its nearest.
+#    Added: algorithmic and achieved_bytes of a row; its diagnosis, null until then, is an object.
 SCHEMA = 1
 
 # By these keys a benchmark's extra_info is known to be a row; other people's benchmarks hold what they like.
@@ -101,8 +114,8 @@ class Record:
         return next((measurement for measurement in self.run.measurements if measurement.key == key), None)
 
 
-def extra_info(measurement: Measurement, point: Point | None, diagnosis: None = None) -> dict[str, Any]:
-    """What a benchmark's `extra_info` holds of one measurement.
+def extra_info(measurement: Measurement, point: Point | None, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
+    """What a benchmark's `extra_info` holds of one measurement, with its diagnosis where it was placed.
 
     Raises:
         ValueError: the measurement has no figure, or its point is another one's.
@@ -195,7 +208,8 @@ def _texts_without(run: Run, names: Names) -> Run:
 
 
 def _benchmarks(benchmarks: Iterable[Mapping[str, Any]], run: Run) -> list[dict[str, Any]]:
-    rows = {m.key: extra_info(m, run.points.get(m.key)) for m in run.measurements}
+    told = diagnoses(run)
+    rows = {m.key: extra_info(m, run.points.get(m.key), told.get(m.key)) for m in run.measurements}
     if len(rows) < len(run.measurements):
         raise ValueError("two measurements have the same row key; a row is measured once in a record")
     entries = [small(benchmark) for benchmark in benchmarks]

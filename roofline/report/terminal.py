@@ -6,6 +6,7 @@ from statistics import median
 
 from roofline.model import Measurement
 from roofline.report import Report
+from roofline.report.diagnosis import diagnosis_table
 from roofline.report.experiments import experiment_tables
 from roofline.report.paste import paste_lines
 from roofline.report.tables import WIDTH, Paint, Table, formatted, unpainted, wrapped
@@ -29,7 +30,7 @@ def _tables(report: Report) -> Iterator[Table]:
     """Every table that has something to say; ceilings and claims also say that there are none."""
     yield _or_none(ceilings_table(report), "no ceiling was measured")
     yield from experiment_tables(report)
-    for table in (above_roof_table(report), absent_table(report.absent)):
+    for table in (diagnosis_table(report), above_roof_table(report), absent_table(report.absent)):
         if table.rows:
             yield table
     yield _or_none(claims_table(report), "no claim was judged")

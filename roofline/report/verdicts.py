@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from roofline.model import Absent, Ceiling, Claim, Device, Measurement, Point
+from roofline.diagnose import situation_of
+from roofline.model import Absent, Ceiling, Claim, Measurement, Point
 from roofline.report import Report
 from roofline.report.lines import GROUPS, group_of, in_order
 from roofline.report.tables import Column, Style, Table
 from roofline.report.text import between, estimate, figure, listed, row_name, shortened, spread
+from roofline.symptoms import above
 from roofline.units import UNKNOWN, percent, si
 
 NOTHING = "-"
@@ -18,10 +20,6 @@ OUTCOMES: Mapping[str, Style] = {
     "confirmed": "good",
     "not-applicable": "faint",
 }
-# Buffers count as larger than a cache from this many times its size on: below it a share of each pass stays cached.
-LARGER_THAN_CACHE = 4
-# Clocks that differ by less are the same clock read twice.
-SAME_CLOCK = 0.02
 
 
 def ceilings_table(report: Report) -> Table:
@@ -138,40 +136,7 @@ def above_roof_table(report: Report) -> Table:
 
 def likely_causes(measurement: Measurement, point: Point, report: Report) -> Sequence[str]:
     """Why a point can lie above its roof, the causes that have evidence first; a wrong count is always possible."""
-    ceiling = report.ceilings.get(point.bound_by)
-    causes = [*_disturbed(measurement, ceiling, report), *_cached(measurement, report.device)]
-    causes += _faster_clock(measurement, ceiling, report.device)
-    if point.bound_by.endswith("_ordinary"):
-        causes.append("ordinary stores gain from arithmetic between them, so their copy is no envelope")
-    return [*causes, f"wrong count ({measurement.work.convention})"]
-
-
-def _disturbed(measurement: Measurement, ceiling: Ceiling | None, report: Report) -> Iterator[str]:
-    if ceiling and any(m.samples.flags for m in report.measurements if m.key.kernel == ceiling.kernel):
-        yield f"the roof is too low: {ceiling.kernel} was disturbed or drifted while it was measured"
-    elif measurement.samples.flags:
-        yield f"not steady while it was measured ({', '.join(measurement.samples.flags)})"
-
-
-def _cached(measurement: Measurement, device: Device) -> Iterator[str]:
-    cache, footprint = device.cache_bytes, measurement.footprint_bytes
-    if not cache or not footprint:
-        yield "cache-resident (footprint or cache size unknown)"
-    elif footprint < LARGER_THAN_CACHE * cache:
-        yield f"cache-resident (footprint {si(footprint, 'B')}, last cache {si(cache, 'B')})"
-
-
-def _faster_clock(measurement: Measurement, ceiling: Ceiling | None, device: Device) -> Iterator[str]:
-    clock = measurement.samples.clock_hz
-    rated = device.nominal.get("clock")
-    if not clock:
-        yield "clock above rated (clock unknown)"
-    elif not rated:
-        yield f"clock above rated ({si(clock.median, 'Hz')}, rated unknown)"
-    elif clock.median > rated.rate * (1 + SAME_CLOCK):
-        yield f"clock above rated ({si(clock.median, 'Hz')}, rated {si(rated.rate, 'Hz')})"
-    elif ceiling and ceiling.clock_hz and clock.median > ceiling.clock_hz * (1 + SAME_CLOCK):
-        yield f"clock above the roof's ({si(clock.median, 'Hz')}, then {si(ceiling.clock_hz, 'Hz')})"
+    return above(measurement, point.bound_by, situation_of(report))
 
 
 def flagged(measurements: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
