@@ -110,5 +110,5 @@ def attention_prefill(batch: int, heads: int, length: int, width: int, tile: int
         4.0 * rows * length**2 * width,
         "tensor_fp16_fp32acc",
         {"dram": Traffic(float(read), float(size * rows * length * width))},
-        convention="FMA = 2 FLOP; all pairs, not the causal half; keys and values read once a tile; softmax not counted",
+        convention="FMA = 2 FLOP; all pairs, not the causal half; keys and values once a tile; softmax not counted",
     )

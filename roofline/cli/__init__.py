@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline._version import VERSION
-from roofline.cli import baselines, calibrate, diff, doctor, show
+from roofline.cli import baselines, calibrate, diff, doctor, report, show
 from roofline.cli.ending import CANNOT, Refusal, said
 
 
@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, Command] = {
     "diff": Command(diff.SUMMARY, diff.describe, diff.run),
     "baselines": Command(baselines.SUMMARY, baselines.describe, baselines.run),
     "show": Command(show.SUMMARY, show.describe, show.run),
+    "report": Command(report.SUMMARY, report.describe, report.run),
     "calibrate": Command(calibrate.SUMMARY, calibrate.describe, calibrate.run),
     "doctor": Command(doctor.SUMMARY, doctor.describe, doctor.run),
 }
