@@ -1,4 +1,4 @@
-"""DRAM ceilings: read, write, copy, update in place and triad, each by what it asks memory for.
+"""DRAM ceilings: read, write, copy, update in place, accumulate and triad, each by what it asks memory for.
 
 Ordinary and non-temporal stores are kernels of their own, never one ceiling: an ordinary store first reads the line it
 is about to write, so a copy moves 12 bytes where 8 are asked for and a triad 16 where 12 are. Counted is what is asked
@@ -45,6 +45,10 @@ def _updated(arrays: Sequence[Array], scalars: tuple[float, float], launches: in
     return arrays[0].astype(np.float64) + scalars[0] * launches
 
 
+def _accumulated(arrays: Sequence[Array], scalars: tuple[float, float], launches: int) -> Array:
+    return arrays[1].astype(np.float64) + launches * arrays[0].astype(np.float64)
+
+
 def _triad(arrays: Sequence[Array], scalars: tuple[float, float], launches: int) -> Array:
     return arrays[0].astype(np.float64) + scalars[0] * arrays[1].astype(np.float64)
 
@@ -62,6 +66,7 @@ PATTERNS = (
     Pattern("copy-nt", "nt", ("dram", "dram_copy_nt"), 2, 1, 1, 0, _copied),
     Pattern("copy-ordinary", "ordinary", ("dram_copy_ordinary",), 2, 1, 1, 0, _copied),
     Pattern("update-inplace", "inplace", ("dram", "dram_update"), 1, 1, 1, 1, _updated),
+    Pattern("accumulate-inplace", "inplace", ("dram_accumulate",), 2, 2, 1, 1, _accumulated),
     Pattern("triad-nt", "nt", ("dram_triad_nt",), 3, 2, 1, 2, _triad),
     Pattern("triad-ordinary", "ordinary", ("dram_triad_ordinary",), 3, 2, 1, 2, _triad),
 )

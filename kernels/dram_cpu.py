@@ -46,6 +46,11 @@ def _updated(block: Block) -> Sequence[str]:
     return [block.function.value(f"fadd {block.vectors.type} {value}, {block.a}") for value in block.load("x")]
 
 
+def _accumulated(block: Block) -> Sequence[str]:
+    pairs = zip(block.load("x"), block.load("y"), strict=True)
+    return [block.function.value(f"fadd {block.vectors.type} {total}, {value}") for value, total in pairs]
+
+
 def _triad(block: Block) -> Sequence[str]:
     pairs = zip(block.load("x"), block.load("z"), strict=True)
     return [block.fma(second, block.a, first) for first, second in pairs]
@@ -56,10 +61,11 @@ VALUES: Mapping[str, Callable[[Block], Sequence[str]]] = {
     "write": _written,
     "copy": _copied,
     "update": _updated,
+    "accumulate": _accumulated,
     "triad": _triad,
 }
 # the arrays that a block reads
-INPUTS = {"read": "x", "write": "", "copy": "x", "update": "x", "triad": "xz"}
+INPUTS = {"read": "x", "write": "", "copy": "x", "update": "x", "accumulate": "xy", "triad": "xz"}
 
 
 def source(target: Target, variant: Variant, pattern: str, stores: str) -> Source:
@@ -83,7 +89,7 @@ def source(target: Target, variant: Variant, pattern: str, stores: str) -> Sourc
 
 def _arithmetic(target: Target, vectors: Vectors, what: str) -> dict[str, int]:
     counts = {"fma": 0, "mul": 0, "add": 0}
-    if what in ("read", "update"):
+    if what in ("read", "update", "accumulate"):
         counts["add"] = vectors.count
     if what == "triad":
         counts |= dict.fromkeys(("fma",) if target.has_fma else ("mul", "add"), vectors.count)

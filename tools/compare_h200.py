@@ -2,8 +2,8 @@
 
     python tools/compare_h200.py [device]
 
-Needs nvcc for the C++ loop, and cuBLASLt for its products. Prints one row a bar
-and exits 1 where one is missed.
+Needs nvcc for the C++ loop, and cuBLASLt for its products; where PyTorch is installed, its softmax and layer norm run
+beside the fused ones. Prints one row a bar and exits 1 where one is missed.
 """
 
 import shutil
@@ -20,11 +20,26 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tabulate import tabulate
+from torch_attention import prefill_rates
+from torch_rows import seconds_of_torch
 from vendor_gemm import Library
 
 from roofline.devices.cuda import open_cuda
 from roofline.devices.cuda.backend import CudaBackend
-from roofline.kernels import chains_cuda, dial, dram_cuda, launch, tensor, tensor_types
+from roofline.kernels import (
+    attention_cuda,
+    chains_cuda,
+    dial,
+    dram_cuda,
+    fusion,
+    fusion_cuda,
+    launch,
+    table,
+    table_cuda,
+    tensor,
+    tensor_types,
+)
+from roofline.model import Measurement
 from roofline.session import Session
 from roofline.timing import Budget
 
@@ -131,6 +146,37 @@ def memory_bars(backend: CudaBackend, session: Session, theirs: dict[str, float]
     ]
 
 
+def slope_bar(row: Measurement, wanted: float, session: Session) -> Bar:
+    """A row against the stream of its mix, in turns with it."""
+    rate, slope = row.bytes_per_s().value, row.work.slope()
+    control = rate / row.beside.value if row.beside else session.ceilings()[slope].rate
+    return Bar(f"{row.key.experiment} {row.key.kernel} / {slope}", rate, control, "GB/s", 1e9, wanted)
+
+
+def table_bars(backend: CudaBackend, session: Session) -> list[Bar]:
+    """Every kernel of the table against the stream of its mix, and the fused ones against PyTorch's."""
+    for kernel in dram_cuda.every_kernel():
+        session.measure(kernel)
+    rows = {kernel.name: session.measure(kernel) for kernel in table_cuda.every_kernel()}
+    bars = [slope_bar(row, 0.93 if name == table.GEMV.name else 0.95, session) for name, row in rows.items()]
+    (normed,) = (kernel for kernel in table_cuda.every_kernel() if kernel.name == table.LAYER_NORM.name)
+    for name, seconds in seconds_of_torch(backend, session.buffers(normed)).items():
+        ours, moved = rows[name].bytes_per_s().value, rows[name].work.moved("dram")
+        bars.append(Bar(f"table {name} / PyTorch", ours, moved / seconds, "GB/s", 1e9, 1.0))
+    return bars
+
+
+def fusion_bars(session: Session) -> list[Bar]:
+    """Each elementary step against the stream of its mix, and the six together against the fused kernel."""
+    rows = {kernel.name: session.measure(kernel) for kernel in fusion_cuda.every_kernel()}
+    fused = rows.pop(fusion.FUSED)
+    six = sum(row.seconds.value for row in rows.values())
+    return [
+        *(slope_bar(row, 0.92, session) for row in rows.values()),
+        Bar("layer norm, six kernels / fused", six, fused.seconds.value, "us", 1e-6, 4.5),
+    ]
+
+
 def fp32_bars(session: Session) -> list[Bar]:
     """The plateau at its clock, the worst point of the dial, and how flat the slope is."""
     plateau = max(
@@ -184,6 +230,18 @@ def tensor_bars(backend: CudaBackend, session: Session) -> list[Bar]:
     return bars
 
 
+def attention_bars(session: Session) -> list[Bar]:
+    """Prefill against its instruction; what PyTorch's ways reach stands above the table, for they use others."""
+    bare = session.measure(attention_cuda.instruction()).flop_per_s.value
+    rates, bars = prefill_rates(), []
+    for name in attention_cuda.PREFILLS:
+        ours = session.measure(attention_cuda.prefill(name)).flop_per_s.value
+        theirs = ", ".join(f"{way} {rate / 1e12:.0f}" for way, rate in rates.get(name, {}).items())
+        print(f"{name}: {ours / 1e12:.0f} TFLOP/s; PyTorch: {theirs or 'nothing'}")
+        bars.append(Bar(f"attention {name} / mma.sync alone", ours, bare, "TFLOP/s", 1e12, 0.50))
+    return bars
+
+
 def launch_bars(backend: CudaBackend, session: Session, theirs: dict[str, float]) -> list[Bar]:
     """Empty launches against the C++ program, and their order."""
     ours = {mode: session.measure_launches(mode).seconds.value for mode in launch.MODES}
@@ -205,8 +263,11 @@ def main(selector: str = "0") -> int:
     theirs = reference(session.buffer_plan.array_bytes)
     bars = launch_bars(backend, session, theirs)
     bars += memory_bars(backend, session, theirs)
+    bars += table_bars(backend, session)
+    bars += fusion_bars(session)
     bars += fp32_bars(session)
     bars += tensor_bars(backend, session)
+    bars += attention_bars(session)
     compiled_s = sum(m.compile_s for m in session.measurements.values())
     rows = [
         [

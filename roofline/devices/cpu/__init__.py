@@ -55,7 +55,7 @@ def open_cpu(target: Target | None = None) -> CpuBackend:
 
 
 def _load_team(jit: Jit, target: Target) -> Mapping[str, int]:
-    fills = [filling.entry_of(fill) for fill in filling.FILLS]
+    fills = sorted({filling.entry_of(fill, dtype) for dtype, fill in filling.ENTRIES})
     assembly = jit.assembly(merged([regions.team_code(target), filling.fill_code(target)]))
     return jit.load(assembly, [*regions.ENTRIES, *fills, *map(rest_name, fills)])
 

@@ -3,7 +3,7 @@
 import ctypes
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from types import TracebackType
 
@@ -27,14 +27,13 @@ from roofline.devices.cpu.jit import Jit
 from roofline.devices.cpu.memory import Allocation, allocate
 from roofline.devices.cpu.team import Team
 from roofline.devices.cpu.topology import Cores
-from roofline.kernel import Array, InvalidKernel, Kernel, Source, Target
+from roofline.kernel import Array, InvalidKernel, Kernel, Launched, Source, Target
 from roofline.llvm import merged, rest_name
 from roofline.model import Device, Environment, Timer, Variant
 
 # Of the memory that is free, what buffers may take together: the rest is for the page cache, other processes, and for
 # this one's own tables and charts.
 MEMORY_SHARE = 0.5
-DTYPE = "float32"
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class CpuBackend:
     """All the usable cores as one device. One thread at a time may use it."""
 
     launch_modes: Sequence[str] = ("launch", "launch_sync")
+    chain_modes: Sequence[str] = launch_modes
 
     def __init__(self, parts: Parts) -> None:
         self.device = parts.device
@@ -117,15 +117,16 @@ class CpuBackend:
 
     def allocate(self, arrays: int, elements: int, dtype: str, placements: int, fill: str) -> Buffers:
         """Fresh arrays, each filled by the workers that will use its parts."""
-        if dtype != DTYPE or fill not in filling.FILLS:
+        if (dtype, fill) not in filling.ENTRIES:
             raise ValueError(
-                f"arrays of {dtype!r} filled with {fill!r} were asked for; the CPU device fills {DTYPE} arrays with "
-                f"one of {', '.join(filling.FILLS)}: bring other contents with bind()"
+                f"arrays of {dtype!r} filled with {fill!r} were asked for; the CPU device fills float32 and float16 "
+                f"arrays with one of {', '.join(filling.FILLS)}: bring other contents with bind()"
             )
         buffers = self._fresh(arrays, elements, np.dtype(dtype).itemsize, placements, fill)
+        entry, words = filling.entry_of(fill, dtype), -(-elements * buffers.itemsize // filling.WORD_BYTES)
         for handles in buffers.handles:
             for number, allocation in enumerate(handles):
-                self._fill(allocation.address, elements, fill, seed=number * filling.SEED_STEP)
+                self._fill(allocation.address, words, entry, seed=number * filling.SEED_STEP)
         return buffers
 
     def bind(self, host: Sequence[Array]) -> Buffers:
@@ -183,6 +184,20 @@ class CpuBackend:
             waited = (time.perf_counter_ns() - began) / 1e9
             seconds = self._clock.seconds(self._team.ticks_taken()) if mode == "launch" else waited
         return Timing(seconds, launches)
+
+    def time_chains(self, launch: Launch, launched: Launched, chains: int, first_window: int = 0) -> Timing:
+        """Regions in a row, timed in machine code ("launch") or as Python waits for each of them ("launch_sync")."""
+        launches = chains * launched.chain
+        if self._queued(launched.mode, launches) == launches:
+            return replace(self.run(launch, launches, first_window), launches=chains)
+        code: Code = launch.binary.handle
+        self._assign(launch, launches, first_window, 0)
+        with self._team.gathered() as run:
+            self._team.prepare(code.entry, code.rest)
+            began = time.perf_counter_ns()
+            for _ in range(launches):
+                run()
+            return Timing((time.perf_counter_ns() - began) / 1e9, chains)
 
     def count_launches(self, mode: str, launches: int) -> int:
         """How many launches every worker took part in: the least of what each counted for itself (C4)."""
@@ -267,9 +282,8 @@ class CpuBackend:
             raise
         return Buffers(handles, elements, itemsize, fill)
 
-    def _fill(self, address: int, elements: int, fill: str, seed: int) -> None:
-        entry = filling.entry_of(fill)
-        self._share_out(elements, filling.block_of(self.target))
+    def _fill(self, address: int, words: int, entry: str, seed: int) -> None:
+        self._share_out(words, filling.block_of(self.target))
         for job in self._team.jobs:
             job.x, job.seed, job.repeats, job.window, job.windows = address, seed, 1, 0, 1
         with self._team.gathered() as run:

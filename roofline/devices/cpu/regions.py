@@ -4,6 +4,8 @@ A *region* is one launch: every worker calls the kernel on its own job and meets
 for regions in `member`; `lead` announces some and takes part as worker 0. All of it is machine code, since a barrier
 in Python takes a hundred times as long.
 
+A job's `window` is left at the one after its last, where the next run goes on.
+
 Announcing raises `generation`; each region ends when the last worker to arrive raises `phase`. A worker leaves `member`
 when `session` is no longer the one it came for, so a team that is released never spins on.
 
@@ -148,6 +150,7 @@ met:
   %continue = icmp ult i64 %more, %launches
   br i1 %continue, label %launch, label %leave
 leave:
+  store i64 %next, ptr <job.window>
   ret void
 }
 """
