@@ -1,8 +1,8 @@
-// FP32 products of square matrices, C = A·B, by how far values are used again once they are near.
+// The second rung, tiles in shared memory: a block of T×T threads makes one T×T tile of C, an element a thread.
 //
-// In tiles: a block of T×T threads makes one T×T tile of C, an element a thread. Step by step it brings a T×T tile of A
-// and one of B into shared memory, where each float is used T times. That is all the reuse there is: every multiply-add
-// takes two floats from shared memory, and the rate at which it gives them out is what limits the kernel.
+// Step by step it brings a T×T tile of A and one of B into shared memory, where each float is used T times. That is all the
+// reuse there is: every multiply-add takes two floats from shared memory, and the rate at which it gives them out is what
+// limits the kernel.
 //
 // What crosses each level can be counted because of three choices:
 //
@@ -15,22 +15,12 @@
 // The next tiles are on their way, in registers, while these are multiplied, and two pairs of tiles take turns, so that a
 // step has one barrier.
 
-namespace matmul {
-
-using u64 = unsigned long long;
-
-// The greatest integer whose square is no more than n, a bit at a time: no float but C's is multiplied or added.
-__device__ __forceinline__ unsigned root(u64 n) {
-    unsigned found = 0;
-    for (unsigned bit = 1u << 15; bit; bit >>= 1)
-        if (u64(found + bit) * (found + bit) <= n) found += bit;
-    return found;
-}
+namespace ladder {
 
 template <int T>
 __global__ void __launch_bounds__(T * T) tile(const float* __restrict__ A, const float* __restrict__ B, float* __restrict__ C, u64 n, unsigned, float, float) {
     __shared__ float left[2][T][T + 32 / T], right[2][T][T];
-    const unsigned size = root(n), tiles = (size + T - 1) / T;
+    const unsigned size = square_root(n), tiles = (size + T - 1) / T;
     const unsigned row = threadIdx.x / T, column = threadIdx.x % T;
     unsigned turn = 0;
 #pragma unroll 1
@@ -53,4 +43,4 @@ __global__ void __launch_bounds__(T * T) tile(const float* __restrict__ A, const
     }
 }
 
-}  // namespace matmul
+}  // namespace ladder
