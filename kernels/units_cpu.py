@@ -249,7 +249,11 @@ class Unit:
             text=streaming_kernel(entry, target, vectors, partial(take_steps, self.operation)),
             entry=entry,
             block=vectors.block,
-            expects=UNUSED | expected_stores(vectors, non_temporal=False) | self.operation.expects(target, vectors),
+            expects={
+                **UNUSED,
+                **expected_stores(vectors, non_temporal=False),
+                **self.operation.expects(target, vectors),
+            },
         )
 
 
@@ -259,9 +263,10 @@ def take_steps(operation: Operation, block: Block) -> None:
     operands = operation.operands(block)
 
     def some(_: str, states: Sequence[str]) -> Sequence[str]:
+        stepped = list(states)
         for number in range(STEPS_IN_LOOP):
-            states = [operation.step(block, operands, state, number) for state in states]
-        return states
+            stepped = [operation.step(block, operands, state, number) for state in stepped]
+        return stepped
 
     kind = operation.kind(block.vectors.lanes)
     states = block.function.loop(Span(0, STEPS, STEPS_IN_LOOP), kind, states, some)

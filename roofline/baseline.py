@@ -221,9 +221,21 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def folder_of(storage: str) -> Path:
+    """The folder that `--benchmark-storage` names: pytest-benchmark takes "file://" off and decodes nothing."""
+    return Path(storage.removeprefix("file://"))
+
+
 def user_folder() -> Path:
-    """Where a user's own baselines are kept outside a checkout of this suite, by the custom of the platform."""
-    home = Path.home()
+    """Where a user's own baselines are kept outside a checkout of this suite, by the custom of the platform.
+
+    Raises:
+        StoreError: this user has no home folder.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise StoreError(f"this user has no home folder to keep baselines in: set HOME, or {REMEDY}") from None
     if sys.platform == "win32":
         data = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif sys.platform == "darwin":

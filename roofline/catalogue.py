@@ -87,7 +87,7 @@ def find(store: Store, name: str) -> Record:
         RecordError: what it means is damaged.
         StoreError: the store cannot be read.
     """
-    if _is_file(name):
+    if is_file(name):
         return load(Path(name))
     slugs = store.slugs()
     if name in slugs:
@@ -100,10 +100,11 @@ def find(store: Store, name: str) -> Record:
         raise NoSuchRecord(f"{name!r} means records of several cards ({one_line(those)}): write SLUG/{one_line(name)}")
     if not found:
         raise NoSuchRecord(f"{name!r} is no file, card or record in {one_line(store.root)}{_near(store, name)}")
-    return load(found[0])
+    newest = [path for path in found if number_of(path) == number_of(found[0])]
+    return max(map(load, newest), key=lambda record: record.created)  # merged branches may both hold a number
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
     """Whether a name is that of a file, as what holds a path separator or a suffix may be."""
     try:
         return Path(name).is_file()

@@ -243,7 +243,10 @@ def _cache(subject: str, variable: str, usual: Callable[[], Path], costs: str) -
 
 def can_write(folder: Path) -> bool:
     """Whether a folder can be written to or, where it is not there yet, made. Makes nothing."""
-    nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    try:
+        nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    except OSError:  # a name that is too long, a folder above that may not be looked into
+        return False
     return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 

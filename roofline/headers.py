@@ -15,7 +15,7 @@ from roofline.escaping import one_line
 from roofline.layout import RULES, MachineInfo
 from roofline.model import Outcome
 from roofline.record import Record, RecordError, Run, check_kind, created_of, load
-from roofline.schema import DocumentError, decode, json_of
+from roofline.schema import DocumentError, check_file, decode, json_of
 
 # Of each end first this much is read, then ever more; both ends of a run of every experiment fit.
 END_BYTES = 1 << 16
@@ -94,9 +94,10 @@ def _header(document: Mapping[str, Any], path: Path) -> Header:
 def _ends(path: Path) -> Mapping[str, Any] | None:
     """All of a document but its benchmarks; None where the file is not laid out as records are, or cannot be read."""
     try:
+        check_file(path)
         with path.open("rb") as file:
             before, after = _before(file), _after(file)
-    except OSError:
+    except (DocumentError, OSError):
         return None
     if before is None or after is None:
         return None

@@ -52,6 +52,17 @@ class Source:
     workers: int | None = None
 
 
+@dataclass(frozen=True)
+class Launched:
+    """How a kernel is launched where that is what is measured: in a `mode` of `roofline.kernels.launch.MODES`.
+
+    A `chain` of so many launches in a row is timed as one, by whoever waits for its end; a graph holds one chain.
+    """
+
+    mode: str
+    chain: int = 1
+
+
 class InvalidKernel(Exception):
     """A kernel contradicts itself or names what does not exist; the message says which and what is allowed."""
 
@@ -84,7 +95,8 @@ class Kernel:
         `scalars` are two numbers handed to the code at run time, so that no compiler can fold them.
     Timing
         A `sustained` kernel draws so much power that the device lowers its clock: it is also timed in bursts, each
-        after a rest, and its figure is what it holds for a second.
+        after a rest, and its figure is what it holds for a second. `launched`, where there is one, says that not the
+        device's clock times it but whoever launches it, and how; `work` then counts the whole chain.
     Counting and checking
         `work(n)` counts one launch over n elements, all `repeats` included. `reference(arrays, launches)` computes in
         float64 what `observe(arrays read back)` shows after that many launches over the whole arrays. `tolerance` is
@@ -112,4 +124,5 @@ class Kernel:
     tolerance_reason: str = "the result is exact in the type"
     fill: str = "random"
     sustained: bool = False
+    launched: Launched | None = None
     unsupported: Mapping[str, str] = field(default_factory=dict)

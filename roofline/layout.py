@@ -340,15 +340,21 @@ def _one_of(options: tuple[str, ...]) -> Rule:
     return Rule(" or ".join(f'"{option}"' for option in options) + " (base units, no prefix)", options.__contains__)
 
 
-POSITIVE = Rule("a number above 0", lambda value: value > 0)
-NOT_NEGATIVE = Rule("a number of at least 0", lambda value: value >= 0)
+# Quotients and products of figures within these stay numbers.
+LEAST, MOST = 1e-100, 1e100
+POSITIVE = Rule(f"a number above 0 ({LEAST:g} to {MOST:g})", lambda value: LEAST <= value <= MOST)
+NOT_NEGATIVE = Rule(f"a number of at least 0 (at most {MOST:g})", lambda value: 0 <= value <= MOST)
 ANY_NUMBER = Rule("a number, or null with a reason", lambda value: isinstance(value, float), open=True)
+LOW = Rule("a number of at least 0, or null with a reason", lambda value: value >= 0, open=True)
+HIGH = Rule("a number above 0, or null with a reason", lambda value: value > 0, open=True)
 NAMED = Rule("text that is not empty", bool)
 COUNT = Rule("an integer of at least 1", lambda value: value >= 1)
 HASH = Rule(
     f'"sha256:" and {HASH_DIGITS} hexadecimal digits, or "" for unknown',
     lambda unit: not unit or UNIT_HASH.fullmatch(unit) is not None,
 )
+SHARES = Rule("shares of at least 0 by row", lambda floors: all(0 <= floor <= MOST for floor in floors.values()))
+BESIDE = Rule("an estimate whose value is a number above 0", lambda share: LEAST <= share.value <= MOST)
 TIMES = Rule("a list of one number or more, each at least 0", lambda value: value and min(value) >= 0)
 
 # What holds beyond the types: the one table by which a file is judged.
@@ -372,14 +378,19 @@ RULES: Rules = {
     (Spot, "bytes"): NOT_NEGATIVE,
     (Spot, "intensity"): ANY_NUMBER,
     (Spot, "seconds"): NOT_NEGATIVE,
-    (Interval, "low"): ANY_NUMBER,
-    (Interval, "high"): ANY_NUMBER,
+    (Row, "beside"): BESIDE,
+    (Row, "beside_roof"): BESIDE,
+    (Interval, "low"): POSITIVE,
+    (Interval, "high"): POSITIVE,
+    (Spread, "min"): POSITIVE,
+    (Spread, "median"): POSITIVE,
+    (Spread, "max"): POSITIVE,
     (TimerEntry, "tick_s"): NOT_NEGATIVE,
     (TimerEntry, "launches_per_sample"): COUNT,
     (Ceiling, "unit"): _one_of(CEILING_UNITS),
     (Ceiling, "rate"): POSITIVE,
-    (Ceiling, "low"): ANY_NUMBER,
-    (Ceiling, "high"): ANY_NUMBER,
+    (Ceiling, "low"): LOW,
+    (Ceiling, "high"): HIGH,
     (Estimate, "value"): ANY_NUMBER,
     (Estimate, "low"): ANY_NUMBER,
     (Estimate, "high"): ANY_NUMBER,
@@ -387,4 +398,5 @@ RULES: Rules = {
     (Bounds, "high"): ANY_NUMBER,
     (Bounds, "unit"): Rule("a base unit, without a prefix", lambda unit: not PREFIXED.match(unit)),
     (Section, "rows"): NOT_NEGATIVE,
+    (Section, "floors"): SHARES,
 }

@@ -354,8 +354,8 @@ def summing_module(
     """A module that adds the sum of each worker's part of `x` to the first element of that part of `y`.
 
     `sums` writes the entry, from `low` up to `high`, and returns a vector of partial sums for each of `vectors`. The
-    entry leaves them in the job's scratch room; the rest adds them up, and to them what no block fills, as many `passes`
-    over as `sums` makes.
+    entry leaves them in the job's scratch room; the rest adds them up, and to them what no block fills, as many
+    `passes` over as `sums` makes.
     """
     whole, rest = Function(entry), Function(rest_name(entry))
     _leave_sums(whole, vectors, sums(_begin(whole, target, vectors)))
@@ -425,7 +425,7 @@ def _sweep(block: Block, low: str, high: str, initial: States, body: Callable[[B
 
 
 def _sum_of(low: str, high: str, block: Block, ahead: int = 0, passes: int = 1) -> States:
-    """Add up the vectors of `x` between two slots of the job, each in an accumulator of its own, `passes` times over."""
+    """Add up the vectors of `x` between two slots of the job, each in an accumulator of its own, `passes` times."""
 
     def add(block: Block, sums: States) -> States:
         block.prefetch("x", ahead)

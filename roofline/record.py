@@ -318,7 +318,7 @@ def _rows(benchmarks: list[Any]) -> list[Row]:
         if not isinstance(info, dict) or not info.keys() >= ROW_MARKS:
             continue
         row = decode(Row, info, where, RULES)
-        _check_rates(row, where)
+        _check_figures(row, where)
         if row.key in found:
             raise DocumentError(
                 f"{where} has the row key of benchmarks[{found[row.key]}]: {row.key}; allowed: each key once"
@@ -328,8 +328,12 @@ def _rows(benchmarks: list[Any]) -> list[Row]:
     return rows
 
 
-def _check_rates(row: Row, where: str) -> None:
-    """Rates follow from counts and seconds; one that does not was written in other units."""
+def _check_figures(row: Row, where: str) -> None:
+    """The median lies in its interval, and rates follow from counts and seconds: else they are of other units or rows."""
+    if not row.interval.low <= row.seconds <= row.interval.high:
+        raise DocumentError.value(
+            f"{where}.seconds", row.seconds, f"{row.interval.low:.6g} to {row.interval.high:.6g}, the row's interval"
+        )
     expected = {"flop_per_s": row.flops / row.seconds}
     if row.level in row.bytes:
         expected["bytes_per_s"] = row.bytes[row.level].total / row.seconds

@@ -5,6 +5,7 @@ A number that JSON has no sign for is written as null, with `<key>_reason` besid
 
 import json
 import re
+import stat
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -195,7 +196,9 @@ def _decode_mapping(kind: Any, value: Any, where: str, rules: Rules) -> Any:
     if not isinstance(value, dict):
         raise DocumentError.value(where, value, describe(kind))
     item_kind = get_args(kind)[1]
-    special = {key: REASONS[value[f"{key}_reason"]] for key in value if value[key] is None and _has_reason(value, key)}
+    numbers = float in (item_kind, *get_args(item_kind))
+    open_keys = [key for key in value if numbers and value[key] is None and _has_reason(value, key)]
+    special = {key: REASONS[value[f"{key}_reason"]] for key in open_keys}
     reasons = {f"{key}_reason" for key in special}
     plain = {key: item for key, item in value.items() if key not in reasons and key not in special}
     return special | {key: decode(item_kind, item, f"{where}.{key}", rules) for key, item in plain.items()}
@@ -266,11 +269,25 @@ def read(path: Path) -> Any:
     return json_of(_text_of(path))
 
 
-def _text_of(path: Path) -> str:
+def check_file(path: Path) -> None:
+    """Refuse what would be read without end: a pipe, a device, a file that is far larger than any record.
+
+    Raises:
+        DocumentError: it is one of these, or cannot be looked at.
+    """
     try:
-        size = path.stat().st_size
-        if size > LARGEST_BYTES:
-            raise DocumentError(f"is {size:,} bytes; allowed: up to {LARGEST_BYTES:,}, records are far smaller")
+        status = path.stat()
+    except OSError as error:
+        raise DocumentError(f"cannot be read: {error.strerror}") from None
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # opening a folder fails at once
+        raise DocumentError("is a pipe, a socket or a device; allowed: an ordinary file")
+    if status.st_size > LARGEST_BYTES:
+        raise DocumentError(f"is {status.st_size:,} bytes; allowed: up to {LARGEST_BYTES:,}, records are far smaller")
+
+
+def _text_of(path: Path) -> str:
+    check_file(path)
+    try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise DocumentError(f"cannot be read: {error.strerror}") from None

@@ -87,7 +87,7 @@ class Session:
             Exception: whatever went wrong, recorded as absent with status "error".
 
         """
-        fitted = self._fitted(kernel)
+        fitted = self.fitted(kernel)
         return self._keep(self._key(fitted), lambda: self._measure(fitted, self.budget), fitted.name)
 
     def measure_launches(self, mode: str) -> Measurement:
@@ -113,13 +113,13 @@ class Session:
         self.absent.pop(key, None)
         return measurement
 
-    def _fitted(self, kernel: Kernel) -> Kernel:
+    def fitted(self, kernel: Kernel) -> Kernel:
         """The kernel in the size that suits this session's device."""
         return kernel.fitted(self.device) if kernel.fitted else kernel
 
     def row_key(self, kernel: Kernel) -> RowKey:
         """By what the row of a kernel is found in a record of this device."""
-        return self._key(self._fitted(kernel))
+        return self._key(self.fitted(kernel))
 
     def _key(self, kernel: Kernel) -> RowKey:
         try:
@@ -160,9 +160,15 @@ class Session:
 
     def _dram_buffers(self, kernel: Kernel) -> Buffers:
         if kernel.dtype not in self._arenas:
-            planned = self.buffer_plan
+            planned, limit = self.buffer_plan, self.backend.memory_limit()
+            fitting = limit * planned.placements // planned.total_bytes  # less, where another type has arrays already
+            if not fitting:
+                each = planned.total_bytes // planned.placements
+                raise KernelUnsupported(
+                    f"its {kernel.dtype} arrays take {si(each, 'B')}, and {si(limit, 'B')} can be had"
+                )
             self._arenas[kernel.dtype] = self.backend.allocate(
-                planned.arrays, self._room(kernel), kernel.dtype, planned.placements, "random"
+                planned.arrays, self._room(kernel), kernel.dtype, min(fitting, planned.placements), "random"
             )
         return _first(self._arenas[kernel.dtype], kernel.arrays)
 
@@ -188,8 +194,25 @@ class Session:
             self._built[id(kernel)] = kernel, built  # held, so that no other kernel can get its id
         return self._built[id(kernel)][1]
 
+    def launch(self, kernel: Kernel, variant: str) -> Launch:
+        """One launch of a variant on this session's buffers, checked against the reference, for others to carry out.
+
+        Raises:
+            KernelUnsupported: this device has no such variant.
+
+        """
+        fitted = self.fitted(kernel)
+        for binary in self.binaries(fitted):
+            if binary.variant.name == variant:
+                buffers = self.buffers(fitted)
+                return _launch(binary, buffers, fitted.size(buffers.elements))
+        raise KernelUnsupported(f"{kernel.name} has no variant {variant!r} on {self.device.name}")
+
     def _measure(self, kernel: Kernel, budget: Budget) -> Measurement:
         _validate(kernel)
+        if kernel.launched and kernel.launched.mode not in self.backend.chain_modes:
+            reason = f"a {self.device.kind} device launches no chain that way ({kernel.launched.mode})"
+            raise KernelUnsupported(kernel.unsupported.get(self.device.kind) or reason)
         binaries = self.binaries(kernel)
         buffers = self.buffers(kernel)
         try:
@@ -218,7 +241,8 @@ class Session:
             beside=fed,
             beside_roof=busy,
             footprint_bytes=buffers.elements * buffers.itemsize * kernel.arrays,
-            math_mode="fused" if self.backend.target.has_fma else "separate multiply and add",
+            math_mode=best.binary.math_mode
+            or ("fused" if self.backend.target.has_fma else "separate multiply and add"),
             binary=best.binary.digest,
             compile_s=sum(binary.build_s for binary in binaries),
             searched=searched,
@@ -339,7 +363,7 @@ class Session:
         return missing
 
     def _probe(self, kernel: Kernel) -> None:
-        kernel = self._fitted(kernel)
+        kernel = self.fitted(kernel)
         key = self._key(kernel)
         if key not in self.probes and key not in self.measurements:
             self.current = f"quick probe of {kernel.experiment}/{kernel.name}"

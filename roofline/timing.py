@@ -12,6 +12,7 @@ from statistics import median
 
 from roofline import stats
 from roofline.devices.base import Backend, Launch, Timing
+from roofline.kernel import Launched
 from roofline.model import Estimate, Samples, Timer
 
 # A reading that spans this many ticks is off by 1 % at most.
@@ -185,7 +186,23 @@ def _launch_meter(backend: Backend, launch: Launch, watch: _Watch) -> _Meter:
 
     kernel = launch.binary.kernel
     subject = f"{kernel.experiment}/{kernel.name} ({launch.binary.variant.name})"
+    if kernel.launched:
+        timer = backend.launch_timers[kernel.launched.mode]
+        return _Meter(_chains(backend, launch, kernel.launched), subject, timer, watch)
     return _Meter(run, subject, backend.timer, watch, launch.buffers.placements)
+
+
+def _chains(backend: Backend, launch: Launch, launched: Launched) -> Callable[[int, int], Timing]:
+    """Chains of launches on the first placement, each reading beginning at the window after the last one's."""
+    following = 0
+
+    def run(chains: int, _placement: int) -> Timing:
+        nonlocal following
+        timing = backend.time_chains(launch, launched, chains, following)
+        following = (following + chains * launched.chain) % launch.windows
+        return timing
+
+    return run
 
 
 def sample(backend: Backend, launch: Launch, budget: Budget = ROW, now: Now = time.monotonic) -> Samples:

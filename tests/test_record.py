@@ -108,6 +108,7 @@ scalars = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | anything | 
 kept = named.filter(lambda name: not name.endswith("_reason") and name.lower() not in TELLING)
 facts = st.dictionaries(kept, scalars, max_size=3)
 estimates = st.builds(Estimate, anything, anything, anything)
+timed = st.lists(finite, min_size=3, max_size=3).map(sorted).map(lambda three: Estimate(three[1], three[0], three[2]))
 nominals = st.builds(Nominal, finite, st.sampled_from(["B/s", "FLOP/s", "s", "Hz"]), text, text)
 devices = st.builds(
     Device,
@@ -137,8 +138,8 @@ ceilings = st.builds(
     Ceiling,
     resource=named,
     rate=finite,
-    low=anything,
-    high=anything,
+    low=finite | st.just(0.0),
+    high=finite | st.just(inf),
     unit=st.sampled_from(["B/s", "FLOP/s", "s"]),
     kernel=text,
     variant=text,
@@ -164,7 +165,7 @@ def measurements(draw: st.DrawFn) -> Measurement:
         work,
         draw(text),
         draw(samples),
-        Estimate(draw(finite), draw(anything), draw(anything)),
+        draw(timed),
         measures=draw(st.lists(named, max_size=2).map(tuple)),
         footprint_bytes=draw(st.integers(0, 2**40)),
         compile_s=draw(finite),

@@ -24,12 +24,17 @@ from roofline.kernels import (
     divergence_cuda,
     dram_cuda,
     footprint_cuda,
+    fusion_cuda,
+    gelu_cuda,
     in_flight,
     independence_cuda,
+    kernels_of,
+    ladder,
+    ladder_cuda,
     launch,
     levels_cuda,
-    matmul_cuda,
     sectors,
+    table_cuda,
     tensor,
     tensor_paths,
     tensor_types,
@@ -212,10 +217,70 @@ def test_an_emulated_matrix_instruction_is_seen_in_the_machine_code(cubins, arch
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_tiled_product_reads_two_words_of_shared_memory_for_each_multiply_add(cubins, architecture):
     """K2, H4: read as vectors, or multiplied apart, it would be another kernel than the one that is counted."""
-    kernels = list(matmul_cuda.every_kernel())
+    kernels = [ladder_cuda.tile(side) for side in ladder.TILES]
     sources = [s for k in kernels for s in instances(k, list(k.variants(target(architecture))), architecture)]
     for source, function, _tail in found(cubins, architecture, sources):
         assert source.expects["load_shared"] == 2 * source.expects["fma"] > 0
+        assert_as_expected(source, function)
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_86", "sm_90a", "sm_120a"])
+@pytest.mark.parametrize("experiment", ["floor", "fixes", "waves"])
+def test_a_launch_holds_its_steps_and_as_many_registers_as_leave_room_for_its_blocks(cubins, architecture, experiment):
+    """C5, C7, W1: every step stands in the code, and shared memory alone decides how many blocks an SM holds."""
+    kernels = [kernel for kernel in kernels_of(experiment) if "cuda" in kernel.sources]
+    sources = {s.entry: s for k in kernels for s in instances(k, list(k.variants(target(architecture))), architecture)}
+    for source, function, _tail in found(cubins, architecture, list(sources.values())):
+        assert_as_expected(source, function)
+        assert (source.resident + 1) * source.threads * function.registers <= REGISTERS_OF_AN_SM
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
+@pytest.mark.parametrize("experiment", [table_cuda, fusion_cuda], ids=["table", "fusion"])
+def test_a_row_is_read_once_and_written_once(cubins, architecture, experiment):
+    """T1 to T6, L2: every shape has exactly the loads and stores of one pass; what lies between stays in registers."""
+    by_text: dict[str, list] = {}
+    for kernel in experiment.every_kernel():
+        for source in instances(kernel, list(kernel.variants(target(architecture))), architecture):
+            by_text.setdefault(source.text, []).append(source)
+    for sources in by_text.values():
+        for source, function, _tail in found(cubins, architecture, sources):
+            assert_as_expected(source, function)
+            assert source.threads * function.registers <= REGISTERS_OF_AN_SM
+
+
+@pytest.mark.parametrize(
+    ("kernel", "architecture"),
+    [
+        *((ladder_cuda.registers(), architecture) for architecture in ("sm_75", "sm_90a", "sm_120a")),
+        (gelu_cuda.fused(), "sm_90a"),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_register_tiles_put_nothing_aside_inside_their_loop(cubins, kernel, architecture):
+    """K3, K8: 64 multiply-adds for four vectors from shared memory, two blocks an SM, no spill between two steps."""
+    sources = instances(kernel, list(kernel.variants(target(architecture))), architecture)
+    for source, function, _tail in found(cubins, architecture, sources):
+        counts = sass.counts(sass.histogram(function.code))
+        assert {kind: counts[kind] for kind in source.expects} == dict(source.expects), source.entry
+        assert 2 * source.threads * function.registers <= REGISTERS_OF_AN_SM
+        begin, end = places(function.code, "STS")[0], places(function.code, "LDS")[-1]
+        assert sum(begin < at < end for at in places(function.code, "FFMA")) > 256, "that was not the loop"
+        assert not [at for at in places(function.code, "LDL", "STL") if begin < at < end]
+
+
+def places(code: bytes, *names: str) -> list[int]:
+    """Where instructions of these names stand, counted in instructions."""
+    words = struct.unpack(f"<{len(code) // 8}Q", code)[::2]
+    return [at for at, word in enumerate(words) if sass.OPCODES.get(word & 0x1FF) in names]
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a", "sm_120a"])
+@pytest.mark.parametrize("kernel", [ladder_cuda.naive(), gelu_cuda.alone()], ids=lambda kernel: kernel.name)
+def test_the_lowest_rung_and_gelu_hold_what_was_meant(cubins, architecture, kernel):
+    """K1, K8: so many multiply-adds and nothing in shared memory; two special functions a GELU, 16 bytes a load."""
+    sources = instances(kernel, list(kernel.variants(target(architecture))), architecture)
+    for source, function, _tail in found(cubins, architecture, sources):
         assert_as_expected(source, function)
 
 

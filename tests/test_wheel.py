@@ -35,8 +35,10 @@ def test_the_wheel_holds_kernels_and_experiments(wheel):
     expected = {name for name in expected if name.endswith((".py", ".cu", ".cuh"))}
     library = {f"roofline/{path.relative_to(ROOT / 'roofline')}" for path in (ROOT / "roofline").rglob("*.py")}
     sheets = {f"roofline/specs/{path.name}" for path in (ROOT / "roofline/specs").glob("*.json")}
+    assets = {f"roofline/page/assets/{path.name}" for path in (ROOT / "roofline/page/assets").glob("*")}
     assert sheets
-    assert expected | library | sheets | {"roofline/py.typed"} <= names
+    assert "roofline/page/assets/d3-LICENSE" in assets
+    assert expected | library | sheets | assets | {"roofline/py.typed"} <= names
 
 
 def test_the_installed_wheel_measures_outside_a_checkout(wheel, tmp_path):

@@ -5,14 +5,14 @@ exit code. What takes long to import is imported by `run`, so that `--help` is q
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline._version import VERSION
 from roofline.cli import baselines, calibrate, diff, doctor, report, show
-from roofline.cli.ending import CANNOT, Refusal, said
+from roofline.cli.ending import CANNOT, INTERRUPTED, Refusal, said
+from roofline.escaping import one_line
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     known, rest = parser.parse_known_args(arguments)
     if rest and known.command != "calibrate":
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        parser.error(one_line(f"unrecognized arguments: {' '.join(rest)}"))
     known.pytest_arguments = rest
     try:
         return COMMANDS[known.command].run(known)
@@ -47,9 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"roofline: {said(refusal)}\n")
         return CANNOT
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not try to write the rest when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from roofline.cli.screen import discard
+
+        discard()
         return CANNOT
+    except KeyboardInterrupt:
+        sys.stderr.write("roofline: interrupted\n")
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:

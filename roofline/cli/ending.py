@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from roofline.escaping import one_line
 
 FINE, WORSE, CANNOT = 0, 1, 2
+# As a shell reports Ctrl-C: 128 and the number of the signal.
+INTERRUPTED = 130
 
 
 class Refusal(Exception):

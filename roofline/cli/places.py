@@ -1,17 +1,17 @@
 """Where baselines are kept, as the command line sees it, and what the names that people type mean."""
 
 import configparser
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
-from roofline.baseline import Store, StoreError, user_folder
-from roofline.catalogue import NoSuchRecord, find
+from roofline.baseline import Store, StoreError, folder_of, user_folder
+from roofline.catalogue import NoSuchRecord, find, is_file
 from roofline.cli.ending import Refusal, refusing
 from roofline.record import Record, RecordError
 from roofline.schema import DocumentError
-from roofline.specsheets import SUFFIX, NoSuchSheet, SpecSheet, sheet
+from roofline.specsheets import SUFFIX, NoSuchSheet, SpecSheet, sheet, slugs
 
 OPTION = "roofline_baselines"
 # Where pytest looks for its options, in its order; of each kind of file the sections that hold them.
@@ -30,12 +30,24 @@ def store_of(given: str | None) -> Store:
         Refusal: there is no such folder.
     """
     if given is None:
-        return Store(configured(Path.cwd()) or user_folder())
-    parsed = urlparse(given)
-    folder = Path(parsed.netloc + parsed.path if parsed.scheme == "file" else given)
-    if not folder.is_dir():
+        with refusing(StoreError):
+            return Store(configured(working_folder()) or user_folder())
+    folder = folder_of(given)
+    if not os.path.isdir(folder):
         raise Refusal(f"--storage {given}: there is no such folder; give the one that holds a folder a card")
     return Store(folder.absolute())
+
+
+def working_folder() -> Path:
+    """Where the command was started.
+
+    Raises:
+        Refusal: that folder was deleted since.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise Refusal(f"the working folder cannot be found: {error.strerror}; change to another") from None
 
 
 def configured(folder: Path) -> Path | None:
@@ -84,6 +96,6 @@ def meant(store: Store, name: str) -> Record | SpecSheet:
         Refusal: it is none, or cannot be read.
     """
     with refusing(NoSuchRecord, NoSuchSheet, RecordError, StoreError, DocumentError):
-        if name.endswith(SUFFIX) and not Path(name).exists():
+        if name in slugs() or (name.endswith(SUFFIX) and not is_file(name)):
             return sheet(name)
         return find(store, name)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.kernel import Array, Kernel, Target
+from roofline.kernel import Array, Kernel, Launched, Target
 from roofline.model import Device, Environment, Timer, Variant
 
 
@@ -37,7 +37,7 @@ class Binary:
 
     `counts` holds the instructions found, by class. `listing` is the disassembly or assembly text. `block` is the
     number of elements sizes must be a multiple of. `workers` is the number of CPU cores that share a launch out among
-    them, None for all.
+    them, None for all. `math_mode` says what arithmetic it does where that does not follow from the device.
     """
 
     kernel: Kernel
@@ -49,6 +49,7 @@ class Binary:
     listing: str = ""
     build_s: float = 0.0
     workers: int | None = None
+    math_mode: str = ""
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,16 @@ class Backend(Protocol):
 
     def time_launches(self, mode: str, launches: int) -> Timing:
         """Launch an empty kernel `launches` times in one of the `launch_modes`, timed as whoever waits sees it."""
+        ...
+
+    chain_modes: Sequence[str]
+    """The `launch_modes` in which this device launches chains of any kernel."""
+
+    def time_chains(self, launch: Launch, launched: Launched, chains: int, first_window: int = 0) -> Timing:
+        """Launch a kernel on its first placement as `launched` says, `chains` chains, timed as whoever waits sees it.
+
+        The timing counts chains. Raises DeviceFault where the kernel failed.
+        """
         ...
 
     def count_launches(self, mode: str, launches: int) -> int:

@@ -28,7 +28,7 @@ from roofline.devices.base import (
     Timing,
     WrongMachineCode,
 )
-from roofline.kernel import Array, Kernel, Target
+from roofline.kernel import Array, Kernel, Launched, Target
 from roofline.model import (
     Device,
     Environment,
@@ -359,6 +359,7 @@ class FakeBackend:
         self.unit = ""
         self.notes: Sequence[str] = ("this device is fake: its results are what its truth tells",)
         self.launch_modes: Sequence[str] = tuple(truth.launch_s)
+        self.chain_modes: Sequence[str] = self.launch_modes
         self.hanging = threading.Event()
         """Set just before a launch hangs."""
         self.launched = 0
@@ -441,7 +442,8 @@ class FakeBackend:
         if not fnmatchcase(kernel.name, self.truth.faults.skipping):
             launch.buffers.handles[placement][0][0].note(launch, launches, first_window)
         factors = self.truth.series.placements
-        return self._pass(self._seconds(launch) * factors[placement % len(factors)], launches)
+        seconds = self._seconds(launch, self.truth.launch_s["launch"])
+        return self._pass(seconds * factors[placement % len(factors)], launches)
 
     def _fail_or_hang(self, kernel: Kernel, launches: int) -> None:
         faults, before = self.truth.faults, self.launched
@@ -453,9 +455,17 @@ class FakeBackend:
         if due or fnmatchcase(kernel.name, faults.fail_kernels):
             raise DeviceFault(f"{kernel.experiment}/{kernel.name} failed: the fake device was told to")
 
-    def _seconds(self, launch: Launch) -> float:
-        """Seconds of one launch by the ceilings, before anything disturbs it."""
-        kernel, cost_s = launch.binary.kernel, self.truth.launch_s["launch"]
+    def time_chains(self, launch: Launch, launched: Launched, chains: int, first_window: int = 0) -> Timing:
+        """Let the time pass that the truth gives a chain: its work, and what each launch costs in that mode."""
+        kernel = launch.binary.kernel
+        self._fail_or_hang(kernel, chains * launched.chain)
+        if not fnmatchcase(kernel.name, self.truth.faults.skipping):
+            launch.buffers.handles[0][0][0].note(launch, chains * launched.chain, first_window)
+        return self._pass(self._seconds(launch, launched.chain * self._mode(launched.mode)), chains)
+
+    def _seconds(self, launch: Launch, cost_s: float) -> float:
+        """Seconds of one launch, or chain, by the ceilings and its cost, before anything disturbs it."""
+        kernel = launch.binary.kernel
         if fnmatchcase(kernel.name, self.truth.faults.skipping):
             return cost_s
         bound_s = self._bound(kernel, kernel.work(launch.size), self._serving(launch))

@@ -125,6 +125,14 @@ def roofline(roofline_session: Session) -> Roofline:
 
 
 @pytest.fixture
+def counters(request: pytest.FixtureRequest, roofline_session: Session) -> None:
+    """Bytes that hardware counters saw, in `.achieved` of this session's rows; skips where `--counters` read none."""
+    why = _run_of(request.config).counting.read(roofline_session)
+    if why:
+        pytest.skip(why)
+
+
+@pytest.fixture
 def claim(request: pytest.FixtureRequest, roofline_session: Session) -> Callable[..., None]:
     """`claim(measured, rows=…)`: judge what was measured against this test's prediction, stated before the run."""
     run = _run_of(request.config)

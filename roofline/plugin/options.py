@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from roofline import page
 from roofline.baseline import check_name, default_name
 from roofline.devices.choose import SELECTORS
 from roofline.plugin import compare
@@ -27,6 +28,11 @@ MARKERS = (
     "predicts(prediction): what this test expects, known before anything is measured",
 )
 
+COUNTERS_OPTION: dict[str, Any] = {
+    "dest": "roofline_counters",
+    "action": "store_true",
+    "help": "run each row once more under a GPU's hardware counters and record the bytes that moved (needs ncu)",
+}
 DEVICE_OPTION: dict[str, Any] = {
     "dest": "roofline_device",
     "metavar": "DEVICE",
@@ -44,7 +50,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     _make_save_name_optional(parser)
     group = parser.getgroup("roofline", "roofline: measure this device and judge what is measured")
     group.addoption("--roofline-device", **DEVICE_OPTION)
+    group.addoption("--roofline-counters", **COUNTERS_OPTION)
     group.addoption("--roofline-chart", metavar="FILE", type=Path, help="draw the measured roofline (.svg, .png, .pdf)")
+    group.addoption("--roofline-report", metavar="FILE", type=Path, help="write a page of this run (.html)")
     group.addoption(
         "--roofline-budget",
         metavar="SECONDS",
@@ -71,10 +79,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
-    """Offer `--device` too, unless a conftest has an option of that name: then it stays theirs."""
+    """Offer `--device` and `--counters` too, unless a conftest has options of that name: then they stay theirs."""
     result = yield
-    with contextlib.suppress(ValueError, argparse.ArgumentError):
-        parser.getgroup("roofline").addoption("--device", **DEVICE_OPTION)
+    for name, option in (("--device", DEVICE_OPTION), ("--counters", COUNTERS_OPTION)):
+        with contextlib.suppress(ValueError, argparse.ArgumentError):
+            parser.getgroup("roofline").addoption(name, **option)
     return result
 
 
@@ -114,11 +123,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.benchmark_storage = f"file://{config.rootpath / folder}"
     _refuse_xdist(config)
     _refuse_lone_path(config, "--roofline-chart", config.option.roofline_chart)
+    _refuse_lone_path(config, "--roofline-report", config.option.roofline_report)
     _refuse_lone_path(config, "--roofline-fake", config.option.roofline_fake)
     given = config.option.roofline_compare
     _refuse_lone_path(config, compare.OPTION, Path(given) if given else None)
     compare.refuse(config)
     _refuse_chart(config.option.roofline_chart)
+    _refuse_page(config.option.roofline_report)
     config.pluginmanager.register(Run(config), "roofline-run")
 
 
@@ -141,6 +152,14 @@ def _refuse_chart(target: Path | None) -> None:
             chart.check(target)
     except (ValueError, chart.ChartUnavailable) as wrong:
         raise pytest.UsageError(f"--roofline-chart: {wrong}") from None
+
+
+def _refuse_page(target: Path | None) -> None:
+    try:
+        if target:
+            page.check(target)
+    except ValueError as wrong:
+        raise pytest.UsageError(f"--roofline-report: {wrong}") from None
 
 
 def _refuse_xdist(config: pytest.Config) -> None:

@@ -5,22 +5,25 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlparse
 
 import pytest
 
-from roofline import record, report
-from roofline.baseline import Store, StoreError, user_folder, writable
+from roofline import page, record, report
+from roofline._version import VERSION
+from roofline.baseline import Store, StoreError, folder_of, user_folder, writable
 from roofline.buffers import TooLittleMemory
 from roofline.checking import IncorrectResult
 from roofline.claims import Expected, NotApplicable
 from roofline.devices.base import BuildFailed, DeviceFault, DeviceUnavailable, KernelUnsupported, WrongMachineCode
 from roofline.devices.choose import open_device
+from roofline.diagnose import diagnoses
 from roofline.kernel import InvalidKernel, Kernel
 from roofline.model import Device, Measurement
 from roofline.plugin.compare import Comparing
+from roofline.plugin.counting import Counting
 from roofline.plugin.selection import (
     asks_for_full,
     concerns,
@@ -74,6 +77,7 @@ class Run:
         self.storage: RecordStorage | None = None
         self.interrupted = ""
         self.comparing = Comparing(config)
+        self.counting = Counting(config, self.say)
         self._unasked: list[pytest.Item] = []
         self._own_nodeids: set[str] = set()
         self._path_unwritten = False
@@ -111,8 +115,7 @@ class Run:
         given = getattr(self.config.option, "benchmark_storage", DEFAULT_STORAGE)
         if given == DEFAULT_STORAGE:
             return Store(user_folder())
-        parsed = urlparse(given)
-        return Store(Path(parsed.netloc + parsed.path if parsed.scheme == "file" else given).absolute())
+        return Store(folder_of(given).absolute())
 
     @property
     def saving(self) -> bool:
@@ -334,7 +337,7 @@ class Run:
     def ensure_roofs_of(self, kernel: Kernel) -> None:
         """Probe the roofs above a kernel that no test of this run is going to measure."""
         coming = {resource for k in map(kernel_of, self.items) if k for resource in k.measures}
-        work = kernel.work(1)
+        work = self.session.fitted(kernel).work(1)
         levels = ["dram"] if kernel.level == "dram" else [] if kernel.measures else work.traffic
         wanted = {work.unit} | {work.slope(level) for level in levels}
         probed = self.session.ensure(sorted(wanted - coming - {"none"}))
@@ -396,9 +399,14 @@ class Run:
 
     def _seal(self) -> RecordStorage:
         """Place every row under the final roofline and hand pytest-benchmark the place to save to."""
-        points = self.session.points()
-        for benchmark, measurement in self.rows:
-            benchmark.extra_info.update(record.extra_info(measurement, points.get(measurement.key), None))
+        if not self.interrupted:
+            self.counting.read(self.session)
+        run = self.outcome()
+        told = diagnoses(run)
+        for benchmark, timed in self.rows:
+            key = timed.key
+            measurement = self.session.measurements.get(key, timed)  # with what counters saw of it since
+            benchmark.extra_info.update(record.extra_info(measurement, run.points.get(key), told.get(key)))
         theirs = self.config._benchmarksession  # type: ignore[attr-defined]
         if self.storage is not None:
             return self.storage
@@ -453,6 +461,9 @@ class Run:
         target = self.config.option.roofline_chart
         if target:
             self._draw(shown, target)
+        page_target = self.config.option.roofline_report
+        if page_target:
+            self._write_page(page_target)
         unquiet = self._session.unquiet()
         if unquiet:
             self.say(f"roofline: {unquiet}; this run is no baseline: repeat it when the machine is idle")
@@ -468,6 +479,24 @@ class Run:
         for line in remarks:
             self.say(f"roofline: {line}")
         self.say(f"roofline: chart in {target}")
+
+    def _write_page(self, target: Path) -> None:
+        """The page of this run, held against the stored one that it was compared with."""
+        before = [self.comparing.record] if self.comparing.record else []
+        try:
+            page.write([*before, self._as_record()], target, lambda _: self.comparing.floors)
+        except OSError as fault:
+            self.say(f"roofline: no page: {fault}")
+            return
+        self.say(f"roofline: page in {target}")
+
+    def _as_record(self) -> record.Record:
+        """The run as a file of it would be read: what would tell whose machine this is has been taken out."""
+        made = datetime.now(UTC)
+        empty = {"benchmarks": [], "datetime": made.isoformat(), "version": VERSION}
+        path = self.storage.saved if self.storage else None
+        run = self.outcome()
+        return record.parse(record.assemble(empty, run), path or Path(run.device.slug, "not stored"))
 
     def _report(self) -> report.Report:
         run = self.outcome()

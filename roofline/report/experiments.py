@@ -8,17 +8,21 @@ from roofline.kernels.dram import WRITE_ALLOCATE
 from roofline.kernels.launch import MODES
 from roofline.model import Device, Estimate, Measurement, Point
 from roofline.report import Report
+from roofline.report.counters import counters_table
 from roofline.report.dram_patterns import in_flight_table, sectors_table
 from roofline.report.hierarchy import hierarchy_table
 from roofline.report.independence import independence_table
+from roofline.report.launching import fixes_table, floor_table, waves_table
 from roofline.report.levels import footprint_table, levels_table
+from roofline.report.serving import attention_table, batch_table
 from roofline.report.tables import Column, Table
 from roofline.report.text import row_name, shortened, spread
 from roofline.rooflines import unit_of
 from roofline.units import UNKNOWN, percent_number, scaled, si
 
 MEMORY_TABLES = ("dram", "sectors", "in_flight", "levels", "footprint")
-OWN_TABLES = ("dial", *MEMORY_TABLES, "chains", "independence", "tensor", "launch")
+SERVING = ("batch", "attention")
+OWN_TABLES = ("dial", *MEMORY_TABLES, *SERVING, "chains", "independence", "tensor", "launch", "floor", "fixes", "waves")
 NOTHING = "-"
 # Three ways to store are what fits beside one another in a terminal.
 WAYS_A_TABLE = 3
@@ -82,6 +86,12 @@ def experiment_tables(report: Report) -> Iterator[Table]:
         levels_table,
         footprint_table,
         launch_table,
+        floor_table,
+        fixes_table,
+        waves_table,
+        counters_table,
+        batch_table,
+        attention_table,
         kernels_table,
         hierarchy_table,
     ):

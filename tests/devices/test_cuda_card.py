@@ -8,8 +8,19 @@ import pytest
 from roofline.checking import check
 from roofline.devices.base import Launch
 from roofline.devices.cuda import list_cuda, open_cuda, why_no_cuda
-from roofline.kernel import Array, Kernel
-from roofline.kernels import every_kernel, launch, tensor, tensor_paths, tensor_types
+from roofline.devices.cuda.chains import CHAIN_MODES
+from roofline.kernel import Array, Kernel, Launched
+from roofline.kernels import (
+    every_kernel,
+    fixes,
+    gelu_cuda,
+    ladder,
+    ladder_cuda,
+    launch,
+    tensor,
+    tensor_paths,
+    tensor_types,
+)
 
 pytestmark = [
     pytest.mark.correctness,
@@ -75,11 +86,62 @@ def test_random_operands_agree_with_float64_and_stay_finite(card, path, kind):
         assert np.all(np.abs(have - want) <= kind.period * kind.step_error * np.maximum(1, np.abs(want)))
 
 
+def worst_of_a_product(card, kernel: Kernel, side: int = 1024) -> float:
+    """The greatest relative error of a product of full-mantissa operands of one sign."""
+    drawn = np.random.default_rng(3)
+    host = [drawn.uniform(1, 2, side**2).astype(np.float32) for _ in range(3)]
+    want = ladder.product(host)
+    return max(
+        float(np.max(np.abs(result(card, binary, host, side**2)[2] / want - 1))) for binary in build(card, kernel)
+    )
+
+
+# Sums of 1024 products, each rounded to 24 bits, wander a few times sqrt(1024) · 2^-24 away; operands rounded to the 11
+# bits of TF32 wander five times as far.
+IN_FP32 = 1e-5
+
+
+@pytest.mark.parametrize(
+    "kernel", [ladder_cuda.registers(), ladder_cuda.library("fp32"), gelu_cuda.bare()], ids=lambda kernel: kernel.name
+)
+def test_a_product_in_fp32_rounds_as_fp32(card, kernel):
+    """T7, A9: TF32 is off, at a size that takes the fast way through the code."""
+    assert worst_of_a_product(card, kernel) < IN_FP32
+
+
+def test_a_product_in_tf32_shows(card):
+    """T7: what the test above looks for is there when TF32 is asked for."""
+    assert IN_FP32 < worst_of_a_product(card, gelu_cuda.library("")) < 1e-3
+
+
 @pytest.mark.parametrize("mode", launch.MODES)
 @pytest.mark.parametrize("launches", [1, 1000])
 def test_every_launch_really_ran(card, mode, launches):
     """C4: counters prove that every launch, streamed or replayed, ran."""
     assert card.count_launches(mode, launches) == launches
+
+
+@pytest.mark.parametrize("mode", CHAIN_MODES)
+def test_every_launch_of_a_chain_runs_and_goes_on_from_window_to_window(card, mode):
+    """C4, C7: 7 chains of 6 steps round 4 windows; a graph begins at the first window each time."""
+    step = fixes.kernel(fixes.BY_NAME["chain-streamed"])
+    (binary,) = build(card, step)
+    buffers = card.bind([np.zeros(4096, np.float32)])
+    timing = card.time_chains(Launch(binary, buffers, 1024, windows=4), Launched(mode, 6), 7, first_window=1)
+    (found,) = card.read_back(buffers)
+    card.free(buffers)
+    visits = [14, 14, 7, 7] if mode == "launch_graph" else [10, 11, 11, 10]
+    assert timing.launches == 7
+    assert np.array_equal(found, np.repeat(visits, 1024) / 4)
+
+
+def test_a_kernel_with_a_tail_is_refused_where_launches_are_counted_one_by_one(card):
+    """C5: two grids a launch would be twice the overhead."""
+    (binary, *_) = build(card, next(k for k in CUDA_KERNELS if k.name == "copy-plain"))
+    buffers = card.bind([np.zeros(1025, np.float32)] * 2)
+    with pytest.raises(ValueError, match="two grids a launch"):
+        card.time_chains(Launch(binary, buffers, 1025), Launched("launch"), 1)
+    card.free(buffers)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

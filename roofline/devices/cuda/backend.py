@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.cuda_source import CudaSource
+from roofline.cuda_source import CudaSource, Following
 from roofline.devices.base import (
     Binary,
     Buffers,
@@ -27,8 +27,9 @@ from roofline.devices.base import (
     Timing,
     WrongMachineCode,
 )
-from roofline.devices.cuda import elf, sass
+from roofline.devices.cuda import elf, library, sass
 from roofline.devices.cuda.cache import Cubin, open_cache
+from roofline.devices.cuda.chains import CHAIN_MODES, Bound, Chains
 from roofline.devices.cuda.compiling import Compiler, architecture_of, compiler_version
 from roofline.devices.cuda.empty import EmptyLaunches
 from roofline.devices.cuda.host_loop import Arguments, HostLoop, LaunchRefused
@@ -36,8 +37,9 @@ from roofline.devices.cuda.nvml import Monitor, windows_subsystem
 from roofline.devices.cuda.selection import Found, device, import_cupy
 from roofline.devices.cuda.span import Span
 from roofline.devices.cuda.status import LIBRARY
-from roofline.kernel import Array, Kernel, Target
+from roofline.kernel import Array, Kernel, Launched, Target
 from roofline.kernels import launch as launching
+from roofline.library_source import LibrarySource
 from roofline.model import Environment, Timer, Variant
 
 # CUDA's documentation of cudaEventElapsedTime: "a resolution of around 0.5 microseconds".
@@ -51,6 +53,7 @@ TAIL_THREADS = 256
 # More shared memory than this for a block must be asked for (CUDA C++ Programming Guide, "Shared Memory").
 SHARED_WITHOUT_ASKING = 48 << 10
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
+ALL_OF_IT = 100  # percent of an SM's on-chip memory as shared memory, where blocks need it
 PERSISTING_L2_SIZE = 6  # cudaLimitPersistingL2CacheSize
 # Architectures of the cards that every kernel was run on, with the right results.
 PROVEN = frozenset({"sm_90a"})
@@ -66,6 +69,7 @@ class Loaded:
     tail: int | None
     grid: int | None
     module: Any
+    then: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class CudaBackend:
     """An open CUDA device. Everything is queued on one non-blocking stream of its own."""
 
     launch_modes: Sequence[str] = tuple(launching.MODES)
+    chain_modes: Sequence[str] = CHAIN_MODES
     # An event pair around one launch costs some microseconds that are not the kernel's: 0.5 % of a copy of 1 GB.
     least_sample_s = 2e-3
 
@@ -102,6 +107,7 @@ class CudaBackend:
         self._compiler = Compiler(architecture_of(found.properties.compute_capability), cache)
         self._driver = ctypes.CDLL(LIBRARY)
         self._allocated: set[int] = set()
+        self._chained: tuple[Launch, Chains] | None = None
         self.device = device(found.properties)
         self.target = Target(kind="cuda", architecture=self._compiler.architecture, lanes=1, registers=255)
         self.timer = Timer("cuda events", EVENT_TICK_S)
@@ -166,7 +172,11 @@ class CudaBackend:
         if "cuda" not in kernel.sources or not variants:
             raise KernelUnsupported(kernel.unsupported.get("cuda", f"{kernel.name} has no CUDA source"))
         self._context.use()
-        sources = [_cuda(kernel.sources["cuda"](self.target, variant)) for variant in variants]
+        written = [kernel.sources["cuda"](self.target, variant) for variant in variants]
+        called = [source for source in written if isinstance(source, LibrarySource)]
+        if called:
+            return [self._call(kernel, variant, source) for variant, source in zip(variants, called, strict=True)]
+        sources = [_cuda(source) for source in written]
         with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as compilers:
             timed = list(compilers.map(self._compiled, sources))
         return [
@@ -174,9 +184,16 @@ class CudaBackend:
             for variant, source, (cubin, build_s) in zip(variants, sources, timed, strict=True)
         ]
 
+    def _call(self, kernel: Kernel, variant: Variant, source: LibrarySource) -> Binary:
+        """A call of the vendor's library, which has no machine code of ours to look at."""
+        call = self._library.call(source)
+        digest = hashlib.sha256(call.identity.encode()).hexdigest()
+        return Binary(kernel, variant, call, digest, listing=call.identity, math_mode=call.math_mode)
+
     def _compiled(self, source: CudaSource) -> tuple[Cubin, float]:
         began = time.perf_counter()
-        cubin = self._compiler.build(source.text, [name for name in (source.entry, source.tail) if name])
+        following = source.then.entry if source.then else ""
+        cubin = self._compiler.build(source.text, [name for name in (source.entry, source.tail, following) if name])
         return cubin, time.perf_counter() - began
 
     def _binary(self, kernel: Kernel, variant: Variant, source: CudaSource, cubin: Cubin, build_s: float) -> Binary:
@@ -209,18 +226,34 @@ class CudaBackend:
         if source.shared_bytes > SHARED_WITHOUT_ASKING:
             kernel.max_dynamic_shared_size_bytes = source.shared_bytes
         function = kernel.kernel.ptr
+        if source.resident:
+            kernel.preferred_shared_memory_carveout = ALL_OF_IT
+            self._refuse_others_beside(source, function)
         tail = module.get_function(cubin.symbols[source.tail]).kernel.ptr if source.tail else None
-        return Loaded(source, function, tail, self._wave(source, function), module)
+        then = module.get_function(cubin.symbols[source.then.entry]).kernel.ptr if source.then else None
+        return Loaded(source, function, tail, self._wave(source, function), module, then)
+
+    def _refuse_others_beside(self, source: CudaSource, function: int) -> None:
+        fit = self._fitting(source, function)
+        if fit != source.resident:
+            raise WrongMachineCode(
+                f"{fit} blocks of {source.entry} fit an SM of {self.device.name}, not {source.resident}: it is not "
+                "timed, since its waves would be others than those that are counted"
+            )
+
+    def _fitting(self, source: CudaSource, function: int) -> int:
+        """The blocks of a kernel that an SM holds at once."""
+        driver = self._cupy.cuda.driver
+        return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function, source.threads, source.shared_bytes))
 
     def _wave(self, source: CudaSource, function: int) -> int | None:
         """The blocks of a grid that follows the card, None where it follows the size."""
         if source.blocks_per_sm is None:
             return None
-        driver = self._cupy.cuda.driver
-        fit = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, source.threads, source.shared_bytes)
+        fit = self._fitting(source, function)
         if not fit:
             raise KernelUnsupported(f"a block of {source.entry} does not fit an SM of {self.device.name}")
-        return self.device.cores * int(fit if source.blocks_per_sm == "full" else min(fit, source.blocks_per_sm))
+        return self.device.cores * (fit if source.blocks_per_sm == "full" else min(fit, source.blocks_per_sm))
 
     def allocate(self, arrays: int, elements: int, dtype: str, placements: int, fill: str) -> Buffers:
         """Fresh arrays, each an allocation of its own, filled on the card."""
@@ -309,11 +342,15 @@ class CudaBackend:
 
     def _queue(self, launch: Launch, placement: int) -> Callable[[int, int], None]:
         """A function (first window, count) that queues launches of `launch`."""
+        if isinstance(launch.binary.handle, library.Call):
+            return self._calls(launch.binary.handle, launch, placement)
         loaded: Loaded = launch.binary.handle
         source = loaded.source
         whole = launch.size // source.block * source.block if loaded.tail else launch.size
         main = self._arguments(launch, placement, 0, whole)
         grid = loaded.grid or -(-whole // source.block)  # a kernel without a tail takes what is no whole block itself
+        if source.then:
+            return self._in_pairs(loaded, source.then, grid, launch.size, main)
         if whole == launch.size:
             return lambda first, count: self._loop.queue(
                 loaded.function, grid, source.threads, source.shared_bytes, main, first, count
@@ -328,6 +365,30 @@ class CudaBackend:
                 self._loop.queue(tail, tail_grid, TAIL_THREADS, 0, rest, window)
 
         return both
+
+    def _in_pairs(
+        self, loaded: Loaded, then: Following, grid: int, elements: int, arguments: Arguments
+    ) -> Callable[[int, int], None]:
+        """Each launch of the first function followed by one of the second."""
+        source, second, second_grid = loaded.source, loaded.then or 0, -(-elements // then.block)
+
+        def pairs(first: int, count: int) -> None:
+            for window in range(first, first + count):
+                self._loop.queue(loaded.function, grid, source.threads, source.shared_bytes, arguments, window)
+                self._loop.queue(second, second_grid, then.threads, 0, arguments, window)
+
+        return pairs
+
+    def _calls(self, call: library.Call, launch: Launch, placement: int) -> Callable[[int, int], None]:
+        """Calls of the library, each on the arrays of its window."""
+        arrays, step = launch.buffers.handles[placement], launch.size * launch.buffers.itemsize
+
+        def calls(first: int, count: int) -> None:
+            for number in range(first, first + count):
+                moved = number % launch.windows * step
+                call.multiply([array.pointer + moved for array in arrays], launch.size)
+
+        return calls
 
     def _arguments(self, launch: Launch, placement: int, offset: int, elements: int) -> Arguments:
         """The arguments of each window: `elements` elements from `offset` on within the window."""
@@ -354,6 +415,42 @@ class CudaBackend:
         self._context.use()
         return self._empty.timed(mode, launches)
 
+    def time_chains(self, launch: Launch, launched: Launched, chains: int, first_window: int = 0) -> Timing:
+        """Chains of launches by the host's clock, from the first launch to the end of the last."""
+        self._context.use()
+        if self._chained is None or self._chained[0] is not launch:
+            self._chained = launch, Chains(self._cupy, self._stream, self._loop, self._bound(launch))
+        try:
+            seconds = self._chained[1].timed(launched, chains, first_window)
+        except (LaunchRefused, self._runtime.CUDARuntimeError) as fault:
+            name = f"{launch.binary.kernel.experiment}/{launch.binary.kernel.name} ({launched.mode})"
+            raise DeviceFault(f"{name} failed on {self.device.name}: {fault}") from fault
+        return Timing(seconds, chains, None, self._monitor.power_w(), self._monitor.throttle() or None)
+
+    def profile(self, launch: Launch) -> int:
+        """Launch once, alone, where a profiler that begins when it is told to looks; how many grids that was."""
+        queue = self._queue(launch, 0)
+        self._synchronize("waiting to be profiled")
+        self._runtime.profilerStart()
+        queue(0, 1)
+        self._synchronize("being profiled")
+        self._runtime.profilerStop()
+        block = launch.binary.handle.source.block
+        return 2 if launch.binary.handle.tail and launch.size > block and launch.size % block else 1
+
+    def _bound(self, launch: Launch) -> Bound:
+        """One grid with its arguments; a size that needs a second one for what no block fills is refused."""
+        loaded: Loaded = launch.binary.handle
+        source = loaded.source
+        if loaded.tail and launch.size % source.block:
+            raise ValueError(
+                f"{launch.size} elements of {launch.binary.kernel.name} need two grids a launch: give a multiple of "
+                f"{source.block} where launches are counted one by one"
+            )
+        grid = loaded.grid or -(-launch.size // source.block)
+        arguments = self._arguments(launch, 0, 0, launch.size)
+        return Bound(loaded.function, grid, source.threads, source.shared_bytes, arguments)
+
     def count_launches(self, mode: str, launches: int) -> int:
         """Launch the counting kernel that way and read its counter."""
         self._context.use()
@@ -361,6 +458,9 @@ class CudaBackend:
 
     def close(self) -> None:
         """Give memory and stream back; a second time does nothing."""
+        if "_library" in self.__dict__:
+            self._library.close()
+            del self._library
         for pointer in self._allocated:
             self._runtime.free(pointer)
         self._allocated.clear()
@@ -368,6 +468,13 @@ class CudaBackend:
     @cached_property
     def _span(self) -> Span:
         return Span(self._cupy, self._stream, self._loop, self._support, self.device.cores)
+
+    @cached_property
+    def _library(self) -> library.Products:
+        return library.Products(library.load(), self._stream.ptr, self._workspace)
+
+    def _workspace(self, wanted: int) -> int:
+        return int(self._array(wanted, np.dtype(np.uint8)).pointer)
 
     @cached_property
     def _empty(self) -> EmptyLaunches:
