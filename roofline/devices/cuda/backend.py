@@ -428,15 +428,19 @@ class CudaBackend:
         return Timing(seconds, chains, None, self._monitor.power_w(), self._monitor.throttle() or None)
 
     def profile(self, launch: Launch) -> int:
-        """Launch once, alone, where a profiler that begins when it is told to looks; how many grids that was."""
+        """Launch once, alone, where a profiler that begins when it is told to looks; how many grids that was.
+
+        Raises:
+            KernelUnsupported: nobody here knows how many grids a call of the library takes.
+        """
+        grids = _grids(launch)
         queue = self._queue(launch, 0)
         self._synchronize("waiting to be profiled")
         self._runtime.profilerStart()
         queue(0, 1)
         self._synchronize("being profiled")
         self._runtime.profilerStop()
-        block = launch.binary.handle.source.block
-        return 2 if launch.binary.handle.tail and launch.size > block and launch.size % block else 1
+        return grids
 
     def _bound(self, launch: Launch) -> Bound:
         """One grid with its arguments; a size that needs a second one for what no block fills is refused."""
@@ -495,6 +499,16 @@ class CudaBackend:
             self._runtime.deviceSynchronize()
         except self._runtime.CUDARuntimeError as fault:
             raise DeviceFault(f"a kernel failed on {self.device.name}, seen while {doing}: {fault}") from fault
+
+
+def _grids(launch: Launch) -> int:
+    """The grids of one launch of ours: its own, one for what no block fills, one for a kernel that follows."""
+    loaded: Loaded | library.Call = launch.binary.handle
+    if isinstance(loaded, library.Call):
+        raise KernelUnsupported("a call of the library takes as many grids as the library likes")
+    source = loaded.source
+    with_tail = loaded.tail and launch.size > source.block and launch.size % source.block
+    return 2 if source.then or with_tail else 1
 
 
 def _cuda(source: Any) -> CudaSource:
