@@ -146,11 +146,13 @@ def _below_roof(sight: Sight) -> str:
 
 def _overhead(sight: Sight, fixed: Estimate | None) -> str:
     took = si(sight.measurement.seconds.value, "s")
-    launch = sight.situation.roofline.ceilings.get("launch")
+    launches = sight.measurement.launches
+    empty = sight.situation.roofline.ceilings.get(sight.measurement.launch_mode)
     by = "a fixed cost" if symptoms.costs_more_than_launches(sight) else "launches"
-    parts = [f"Bound by {by}: {took} a launch, of which its work explains {si(sight.real.seconds, 's')}"]
-    if launch:
-        parts.append(f"an empty launch takes {si(launch.rate, 's')}")
+    each = "a launch" if launches == 1 else f"a chain of {launches} launches"
+    parts = [f"Bound by {by}: {took} {each}, of which its work explains {si(sight.real.seconds, 's')}"]
+    if empty:
+        parts.append(f"an empty launch takes {si(empty.rate, 's')}")
     if fixed:
         parts.append(f"half the work takes {percent((1 + fixed.value) / 2)} of the time")
     return "; ".join(parts) + "."

@@ -122,6 +122,8 @@ class Row:
     beside_roof: Estimate | None = None
     algorithmic: Traffic | None = None
     achieved_bytes: Mapping[str, Traffic] = field(default_factory=dict)
+    launches: int = 1
+    launch_mode: str = "launch"
 
     @property
     def key(self) -> RowKey:
@@ -240,6 +242,8 @@ def row_of(measurement: Measurement, point: Point | None) -> Row:
         beside_roof=measurement.beside_roof,
         algorithmic=work.algorithmic,
         achieved_bytes=measurement.achieved,
+        launches=measurement.launches,
+        launch_mode=measurement.launch_mode,
     )
 
 
@@ -286,6 +290,8 @@ def measurement_of(row: Row) -> Measurement:
         beside=row.beside,
         beside_roof=row.beside_roof,
         achieved=row.achieved_bytes,
+        launches=row.launches,
+        launch_mode=row.launch_mode,
     )
 
 

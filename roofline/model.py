@@ -244,7 +244,8 @@ class Measurement:
     `measures` names the ceilings that this row is a candidate for. `beside` is its share of its slope's bandwidth and
     `beside_roof` that of its arithmetic roof, each taken sample by sample in turns with the kernel that set the
     ceiling: what unseen neighbours take of a machine changes within minutes, these do not.
-    `achieved` holds the bytes that crossed a level where something counted them.
+    `achieved` holds the bytes that crossed a level where something counted them. A row whose time is that of a chain of
+    launches says of how `launches`, and in which `launch_mode`.
     `compile_s` is apart from `samples`. `binary` is a hash of the machine code that ran.
     """
 
@@ -262,6 +263,8 @@ class Measurement:
     beside: Estimate | None = None
     beside_roof: Estimate | None = None
     achieved: Mapping[str, Traffic] = field(default_factory=dict)
+    launches: int = 1
+    launch_mode: str = "launch"
 
     @property
     def flop_per_s(self) -> Estimate:

@@ -246,6 +246,8 @@ class Session:
             binary=best.binary.digest,
             compile_s=sum(binary.build_s for binary in binaries),
             searched=searched,
+            launches=kernel.launched.chain if kernel.launched else 1,
+            launch_mode=kernel.launched.mode if kernel.launched else "launch",
         )
 
     def _undisturbed(self, launch: Launch, budget: Budget) -> Samples:

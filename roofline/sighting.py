@@ -67,9 +67,14 @@ class Sight:
 
     @property
     def launch_share(self) -> Estimate | None:
-        """The cost of an empty launch over the time of this one, None where it is not known."""
-        launch = self.situation.roofline.ceilings.get("launch")
-        return launch.estimate.over(self.measurement.seconds) if launch else None
+        """What its launches cost when they are empty over the time that it took, None where that is not known."""
+        measurement = self.measurement
+        empty = self.situation.roofline.ceilings.get(measurement.launch_mode)
+        if empty is None:
+            return None
+        return Estimate(*(measurement.launches * edge for edge in (empty.rate, empty.low, empty.high))).over(
+            measurement.seconds
+        )
 
 
 def sighted(measurement: Measurement, situation: Situation) -> Sight:

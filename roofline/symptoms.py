@@ -160,7 +160,8 @@ def costs_more_than_launches(sight: Sight) -> bool:
 def _launching(sight: Sight) -> Iterator[str]:
     share = sight.launch_share
     if share and share.value >= NOTABLE_LAUNCH:
-        yield f"an empty launch takes {percent(share.value, 2)} of its time"
+        empty = "an empty launch takes" if sight.measurement.launches == 1 else "empty launches take"
+        yield f"{empty} {percent(share.value, 2)} of its time"
 
 
 def _unsteady(measurement: Measurement, ceiling: Ceiling | None, situation: Situation) -> Iterator[str]:

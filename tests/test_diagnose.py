@@ -210,6 +210,10 @@ CASES = [
                 "non-temporal", roofline=CORES, device=CPU),
     # overhead
     Constructed("a tiny vecadd", measured(TINY, 4.1 * MICRO), "overhead", "an empty launch takes 3.80 µs", "graph"),
+    Constructed("a chain of launches", measured(TINY, 62 * MICRO, launches=16), "overhead",
+                "a chain of 16 launches", "graph"),
+    Constructed("a chain that does most of its time's work", at(0.6, moving(0, GIGA), launches=16), "below-roof",
+                "empty launches take 16 %", "bytes in flight"),
     Constructed("the same time at half the size", measured(moving(1, GIGA), 0.01, size=2), "overhead",
                 "half the work takes 98.6 % of the time", "Nothing inside", roofline=card(dram=4e12, fp32=60e12),
                 other_sizes=[measured(moving(1, GIGA / 2), 0.00986)]),
