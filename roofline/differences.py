@@ -43,6 +43,11 @@ def _differ(old: Value, new: Value) -> bool:
 def notes_on(before: Record, after: Run) -> tuple[str, ...]:
     """What does not forbid a comparison and may explain its verdicts, a sentence each."""
     notes = [] if before.run.complete else [f"{before.name} is of an incomplete run"]
+    if not after.complete:
+        notes.append("this run is not complete: rows that it did not attempt are not gone")
+    elif before.run.selection != after.selection:
+        chosen = f"{before.run.selection or 'everything'} before, {after.selection or 'everything'} after"
+        notes.append(f"selected otherwise ({chosen})")
     if not same_unit(before.run, after):
         notes.append("another unit of this model: two cards of one name differ by a few percent")
     notes += [f"{name} is known to one run only" for name in _one_sided(before.run, after)]

@@ -348,11 +348,16 @@ def _one_of(options: tuple[str, ...]) -> Rule:
 
 # Quotients and products of figures within these stay numbers.
 LEAST, MOST = 1e-100, 1e100
+
+
+def _above_0(estimate: Estimate) -> bool:
+    return LEAST <= estimate.value <= MOST
+
+
 POSITIVE = Rule(f"a number above 0 ({LEAST:g} to {MOST:g})", lambda value: LEAST <= value <= MOST)
 NOT_NEGATIVE = Rule(f"a number of at least 0 (at most {MOST:g})", lambda value: 0 <= value <= MOST)
 ANY_NUMBER = Rule("a number, or null with a reason", lambda value: isinstance(value, float), open=True)
-LOW = Rule("a number of at least 0, or null with a reason", lambda value: value >= 0, open=True)
-HIGH = Rule("a number above 0, or null with a reason", lambda value: value > 0, open=True)
+OPEN_ABOVE = Rule("a number above 0, or null where it is infinite", lambda value: value >= LEAST, open=True)
 NAMED = Rule("text that is not empty", bool)
 COUNT = Rule("an integer of at least 1", lambda value: value >= 1)
 HASH = Rule(
@@ -360,7 +365,8 @@ HASH = Rule(
     lambda unit: not unit or UNIT_HASH.fullmatch(unit) is not None,
 )
 SHARES = Rule("shares of at least 0 by row", lambda floors: all(0 <= floor <= MOST for floor in floors.values()))
-BESIDE = Rule("an estimate whose value is a number above 0", lambda share: LEAST <= share.value <= MOST)
+RIDGES = Rule("estimates of numbers above 0", lambda ridges: all(map(_above_0, ridges.values())))
+BESIDE = Rule("an estimate of a number above 0", _above_0)
 TIMES = Rule("a list of one number or more, each at least 0", lambda value: value and min(value) >= 0)
 
 # What holds beyond the types: the one table by which a file is judged.
@@ -395,8 +401,8 @@ RULES: Rules = {
     (TimerEntry, "launches_per_sample"): COUNT,
     (Ceiling, "unit"): _one_of(CEILING_UNITS),
     (Ceiling, "rate"): POSITIVE,
-    (Ceiling, "low"): LOW,
-    (Ceiling, "high"): HIGH,
+    (Ceiling, "low"): NOT_NEGATIVE,
+    (Ceiling, "high"): OPEN_ABOVE,
     (Estimate, "value"): ANY_NUMBER,
     (Estimate, "low"): ANY_NUMBER,
     (Estimate, "high"): ANY_NUMBER,
@@ -404,5 +410,6 @@ RULES: Rules = {
     (Bounds, "high"): ANY_NUMBER,
     (Bounds, "unit"): Rule("a base unit, without a prefix", lambda unit: not PREFIXED.match(unit)),
     (Section, "rows"): NOT_NEGATIVE,
+    (Section, "ridges"): RIDGES,
     (Section, "floors"): SHARES,
 }

@@ -12,6 +12,7 @@ from statistics import variance
 
 import scipy
 
+from roofline.layout import MOST
 from roofline.model import Measurement, RowKey
 from roofline.privacy import unit_hash
 from roofline.record import Record, Run
@@ -186,9 +187,14 @@ def _floor(series: Sequence[float], moderated: tuple[float, int], chance: float)
     """The difference that two runs exceed with that chance, none less than what was seen of them."""
     spread, freedom = math.sqrt(moderated[0]), moderated[1]
     quantile = float(scipy.stats.t.ppf(1 - chance / 2, freedom))
-    expected = math.expm1(quantile * math.sqrt(2) * spread)  # each of the two runs has the spread of one
-    seen = math.expm1(max(series) - min(series))
+    expected = _share(quantile * math.sqrt(2) * spread)  # each of the two runs has the spread of one
+    seen = _share(max(series) - min(series))
     return Floor(max(LEAST, expected, seen), f"learnt from {len(series)} runs")
+
+
+def _share(logarithm: float) -> float:
+    """By what share two times differ whose logarithms lie so far apart; what no record can hold is cut."""
+    return math.expm1(min(logarithm, math.log(MOST)))
 
 
 def _saved(newest_first: Sequence[Record]) -> dict[RowKey, Floor]:

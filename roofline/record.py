@@ -47,6 +47,7 @@ from roofline.schema import DocumentError, decode, encode, read
 # 1: pytest-benchmark JSON with machine_info {schema, device, unit, environment}, rows in extra_info, and `roofline`.
 #    Added: point_level and intensities of a row, and the slopes of every level among its nearest.
 #    Added: algorithmic and achieved_bytes of a row; its diagnosis, null until then, is an object.
+#    Added: launches and launch_mode of a row.
 SCHEMA = 1
 
 # By these keys a benchmark's extra_info is known to be a row; other people's benchmarks hold what they like.
@@ -329,7 +330,7 @@ def _rows(benchmarks: list[Any]) -> list[Row]:
 
 
 def _check_figures(row: Row, where: str) -> None:
-    """The median lies in its interval, and rates follow from counts and seconds: else they are of other units or rows."""
+    """The median lies in its interval, and rates follow from counts and seconds: else of other units."""
     if not row.interval.low <= row.seconds <= row.interval.high:
         raise DocumentError.value(
             f"{where}.seconds", row.seconds, f"{row.interval.low:.6g} to {row.interval.high:.6g}, the row's interval"

@@ -149,9 +149,8 @@ def _decode_dataclass(kind: type, value: Any, where: str, rules: Rules) -> Any:
 def _decode_field(kind: Any, owner: dict[str, Any], at: str, rule: Rule | None, rules: Rules) -> Any:
     name = at.rpartition(".")[2]
     value = owner[name]
-    if rule and rule.open and value is None and _has_reason(owner, name):
-        return REASONS[owner[f"{name}_reason"]]
-    decoded = decode(kind, value, at, rules)
+    infinite = rule and rule.open and value is None and _has_reason(owner, name)
+    decoded = REASONS[owner[f"{name}_reason"]] if infinite else decode(kind, value, at, rules)
     if rule and decoded is not None and not rule.holds(decoded):
         raise DocumentError.value(at, value, rule.allowed)
     return decoded

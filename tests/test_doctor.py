@@ -327,3 +327,7 @@ class TestWhole:
     )
     def test_only_what_is_broken_fails(self, states, code):
         assert cannot_measure([Finding("x", state, "said") for state in states]) is code
+
+
+def test_a_folder_whose_name_is_too_long_cannot_be_written_to(tmp_path):
+    assert not doctor.can_write(tmp_path / ("x" * 5000))

@@ -1,5 +1,6 @@
 """Floors: what the runs of a device differ by with nothing changed, learnt from runs that are repeats."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -163,3 +164,9 @@ def test_a_true_slow_down_of_a_steady_card_is_found(factor):
         slower = compare(record(learnt[-1]), worse, floors).of("slower", "faster", "inconclusive")
         found += [change.key for change in slower] == [first.key]
     assert found >= 19
+
+
+def test_runs_that_lie_absurdly_far_apart_still_have_a_floor():
+    """Of one row alone nothing moderates the spread, and its exponential exceeds every number."""
+    runs = [record(run([row("copy", [seconds] * 12)]), day) for day, seconds in enumerate((1e-90, 1.0, 1e90))]
+    assert 1 < learn(runs).of(row("copy").key) < math.inf

@@ -209,7 +209,7 @@ def runs(draw: st.DrawFn) -> Run:
         complete=draw(st.booleans()),
         selection=draw(text),
         missing=draw(st.lists(text, max_size=2).map(tuple)),
-        ridges=draw(st.dictionaries(named, estimates, max_size=2)),
+        ridges=draw(st.dictionaries(named, timed, max_size=2)),
         floors=draw(st.dictionaries(named, finite, max_size=2)),
     )
 

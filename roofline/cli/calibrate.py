@@ -60,10 +60,14 @@ def _refuse(arguments: list[str]) -> None:
 
 def _measure(storage: str, arguments: list[str]) -> None:
     """One run of the suite, with this terminal as its own."""
-    import subprocess
     import sys
 
+    from roofline.foreground import exit_code
+
     options = ["-m", "bench", f"--benchmark-save={NAME}", f"--benchmark-storage=file://{storage}"]
-    code = subprocess.run([sys.executable, "-m", "pytest", *options, *arguments], check=False).returncode
+    try:
+        code = exit_code([sys.executable, "-m", "pytest", *options, *arguments])
+    except KeyboardInterrupt:
+        raise Refusal(f"interrupted: runs that ended are stored as {NAME!r} and count") from None
     if code not in MEASURED:
         raise Refusal(f"pytest ended with exit code {code}: put right what it says above, then calibrate again")

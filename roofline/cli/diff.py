@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from roofline.baseline import Store
     from roofline.changes import Comparison
     from roofline.contrast import Contrast
-    from roofline.record import Record
+    from roofline.model import RowKey
+    from roofline.record import Record, Run
 
 SUMMARY = "compare two runs of one model (verdicts), or two cards (ratios, ridges, what binds each kernel)"
 
@@ -19,7 +20,7 @@ SUMMARY = "compare two runs of one model (verdicts), or two cards (ratios, ridge
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.epilog = (
-        "Exit code: 0, or 1 where a row of one model is slower or gone, or 2 where one cannot be read. "
+        "Exit code: 0; 1 where a row of one model is slower or gone, or none was compared; 2 where it cannot be done. "
         "Two models are never slower than one another."
     )
     parser.add_argument("before", metavar="A", help=WHAT_A_NAME_MEANS)
@@ -49,13 +50,21 @@ def _verdicts(store: "Store", before: "Record", after: "Record", form: str) -> i
     from roofline.repeats import repeats
 
     with refusing(StoreError):
-        floors = learn(repeats(store, before.run))
-    # Of a run that is not whole, what it has is judged; what it lacks is not gone.
-    run = after.run
-    measured = None if run.complete else {*(row.key for row in run.measurements), *(row.key for row in run.absent)}
-    found = compare(before, after.run, floors, measured)
+        floors = learn(repeats(store, before.run) or [before])
+    found = compare(before, after.run, floors, _attempted(before.run, after.run))
     _print_verdicts(found, after, form)
     return WORSE if found.failed else FINE
+
+
+def _attempted(before: "Run", after: "Run") -> set["RowKey"] | None:
+    """The rows that a run was to measure; None: all of the other's.
+
+    Of a run that is not whole, or was selected otherwise (without `full`), what it has is judged; what it lacks is not
+    gone.
+    """
+    if after.complete and after.selection == before.selection:
+        return None
+    return {*(row.key for row in after.measurements), *(row.key for row in after.absent)}
 
 
 def _print_verdicts(found: "Comparison", after: "Record", form: str) -> None:

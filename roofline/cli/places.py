@@ -3,6 +3,7 @@
 import configparser
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,18 @@ from roofline.schema import DocumentError
 from roofline.specsheets import SUFFIX, NoSuchSheet, SpecSheet, sheet, slugs
 
 OPTION = "roofline_baselines"
-# Where pytest looks for its options, in its order; of each kind of file the sections that hold them.
-INI_FILES = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
-TOML_FILES = {
-    "pytest.toml": ("pytest",),
-    ".pytest.toml": ("pytest",),
-    "pyproject.toml": ("tool", "pytest", "ini_options"),
+# Where pytest looks for its options, in its order; of each kind of file the tables that may hold them.
+FILES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "pytest.toml": (("pytest",),),
+    ".pytest.toml": (("pytest",),),
+    "pytest.ini": (("pytest",),),
+    ".pytest.ini": (("pytest",),),
+    "pyproject.toml": (("tool", "pytest", "ini_options"), ("tool", "pytest")),
+    "tox.ini": (("pytest",),),
+    "setup.cfg": (("tool:pytest",),),
 }
+# Files of pytest alone: they are its configuration even where they say nothing.
+ITS_OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
 
 
 def store_of(given: str | None) -> Store:
@@ -33,7 +39,7 @@ def store_of(given: str | None) -> Store:
         with refusing(StoreError):
             return Store(configured(working_folder()) or user_folder())
     folder = folder_of(given)
-    if not os.path.isdir(folder):
+    if not os.path.isdir(folder):  # noqa: PTH112 - a path that is too long is none, not an error
         raise Refusal(f"--storage {given}: there is no such folder; give the one that holds a folder a card")
     return Store(folder.absolute())
 
@@ -51,42 +57,39 @@ def working_folder() -> Path:
 
 
 def configured(folder: Path) -> Path | None:
-    """The folder of baselines that the nearest pytest configuration at or above `folder` names."""
+    """The folder of baselines that the nearest pytest configuration at or above `folder` names, None where it does not.
+
+    The nearest alone counts, as it does for pytest.
+    """
     for parent in (folder, *folder.parents):
-        for name in (*INI_FILES, *TOML_FILES):
-            named = _option(parent / name)
-            if named:
-                return parent / named
+        for name in FILES:
+            options = _options(parent / name)
+            if options is not None:
+                named = options.get(OPTION)
+                return parent / named if isinstance(named, str) and named else None
     return None
 
 
-def _option(path: Path) -> str | None:
-    """Our option in a configuration; None where there is none, or the file is not one that can be read."""
+def _options(path: Path) -> Mapping[str, Any] | None:
+    """What a file tells pytest; None where it is no configuration of pytest's, or cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        document: Any = tomllib.loads(text) if path.suffix == ".toml" else _ini(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, configparser.Error):
         return None
-    value = _of_ini(text, INI_FILES[path.name]) if path.name in INI_FILES else _of_toml(text, TOML_FILES[path.name])
-    return value if isinstance(value, str) and value else None
+    for keys in FILES[path.name]:
+        found = document
+        for key in keys:
+            found = found.get(key) if isinstance(found, Mapping) else None
+        if isinstance(found, Mapping):
+            return found
+    return {} if path.name in ITS_OWN else None
 
 
-def _of_ini(text: str, section: str) -> Any:
+def _ini(text: str) -> Mapping[str, Mapping[str, str]]:
     parser = configparser.ConfigParser(interpolation=None)
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return None
-    return parser.get(section, OPTION, fallback=None)
-
-
-def _of_toml(text: str, sections: tuple[str, ...]) -> Any:
-    try:
-        found: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return None
-    for section in (*sections, OPTION):
-        found = found.get(section) if isinstance(found, dict) else None
-    return found
+    parser.read_string(text)
+    return {name: dict(section) for name, section in parser.items()}
 
 
 def meant(store: Store, name: str) -> Record | SpecSheet:

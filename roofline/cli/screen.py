@@ -18,6 +18,15 @@ def paint() -> Paint:
     return lambda text, style: f"\x1b[{CODES[style]}m{text}\x1b[0m"
 
 
+def can_show(text: str) -> bool:
+    """Whether the encoding of the terminal has every character of a text."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def show(text: str) -> None:
     """Print a text; a character that the terminal's encoding lacks becomes its escape, never an error.
 

@@ -1,5 +1,6 @@
 """`--roofline-compare` and `--roofline-fail`: this run against a stored one, chosen before this one is stored."""
 
+import os
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from roofline.plugin.selection import kernel_of, suite_modules
 from roofline.record import ROW_MARKS, Record, Run
 from roofline.repeats import repeats
 from roofline.report import changes
-from roofline.schema import read
+from roofline.schema import DocumentError, read
 from roofline.session import Session
 
 OPTION, GATE = "--roofline-compare", "--roofline-fail"
@@ -31,7 +32,8 @@ def refuse(config: pytest.Config) -> None:
     value: str | None = config.option.roofline_compare
     if config.option.roofline_fail and value is None:
         raise pytest.UsageError(f"{GATE} closes on what a comparison finds: add {OPTION}")
-    if value and ("::" in value or value.endswith(".py") or Path(value).is_dir()):
+    folder = os.path.isdir(value or "")  # noqa: PTH112 - a path that is too long is none, not an error
+    if value and ("::" in value or value.endswith(".py") or folder):
         raise pytest.UsageError(f"{OPTION} {value}: that is what to test, not a record: write {OPTION}= before it")
 
 
@@ -44,6 +46,7 @@ class Comparing:
         self.result: Comparison | None = None
         self._store: Store | None = None
         self._like: Run | None = None
+        self._places: dict[RowKey, str] = {}
 
     @property
     def wanted(self) -> bool:
@@ -71,6 +74,10 @@ class Comparing:
             compare(self.record, self._like, noise.Floors(), selected=())
         except NotOneModel as another:
             raise StoreError(f"{OPTION}: {another}") from None
+        try:  # now: when the run ends the file may be gone
+            self._places = places_of(self.record.path)
+        except DocumentError as damaged:
+            raise StoreError(f"{OPTION}: {self.record.path}: {damaged}") from None
 
     @cached_property
     def floors(self) -> noise.Floors:
@@ -122,7 +129,7 @@ class Comparing:
 
     def _covered(self, stored: Record) -> set[RowKey]:
         """The rows of a record whose tests lie where this run looked for tests."""
-        places = places_of(stored.path)
+        places = self._places
         everywhere = self.config.args_source is not pytest.Config.ArgsSource.ARGS
         return {row.key for row in stored.run.measurements if everywhere or self._looked_at(places[row.key])}
 
@@ -148,6 +155,6 @@ def places_of(path: Path) -> dict[RowKey, str]:
     """
     fields = ("experiment", "kernel", "size", "unit", "level", "fill")
     benchmarks = read(path)["benchmarks"]
-    infos = [(benchmark, benchmark.get("extra_info") or {}) for benchmark in benchmarks]
-    rows = [(benchmark, info) for benchmark, info in infos if info.keys() >= ROW_MARKS]
+    infos = [(benchmark, benchmark.get("extra_info")) for benchmark in benchmarks]
+    rows = [(benchmark, info) for benchmark, info in infos if isinstance(info, dict) and info.keys() >= ROW_MARKS]
     return {RowKey(*(info[name] for name in fields)): str(benchmark.get("fullname", "")) for benchmark, info in rows}

@@ -1,6 +1,5 @@
 """`--device cuda:all`: one run after the other for each card of this machine, a record and a verdict each."""
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from roofline.devices.base import DeviceUnavailable
 from roofline.devices.cuda import list_cuda
+from roofline.foreground import exit_code
 
 EVERY_CARD = "cuda:all"
 
@@ -29,11 +29,6 @@ def run_each(config: pytest.Config) -> int:
         command = [sys.executable, "-m", "pytest", *config.invocation_params.args, *_own(config, number, card)]
         codes.append(exit_code(command, config.invocation_params.dir))
     return max(codes)
-
-
-def exit_code(command: Sequence[str], folder: Path) -> int:
-    """Run a command to its end, with this terminal as its own."""
-    return subprocess.run(command, cwd=folder, check=False).returncode
 
 
 def _own(config: pytest.Config, number: int, card: str) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import re
 from collections.abc import Generator
 from datetime import date
@@ -140,7 +141,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 def _refuse_lone_path(config: pytest.Config, option: str, path: Path | None) -> None:
     """Before it knows our options pytest takes any argument that exists for a place of tests, and its root from it."""
-    if path and path.exists() and option in config.invocation_params.args:
+    there = path is not None and os.path.exists(path)  # noqa: PTH110 - a path that is too long is none, not an error
+    if there and option in config.invocation_params.args:
         raise pytest.UsageError(
             f"{option} {path}: the file exists, so pytest would collect there: write {option}={path}"
         )

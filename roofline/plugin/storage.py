@@ -39,14 +39,19 @@ class RecordStorage:
         if ours:
             self.saved = self._store(assemble({**output_json, "benchmarks": ours}, self.outcome()), save)
 
-    def _store(self, record: dict[str, Any], name: str) -> Path:
+    def _store(self, record: dict[str, Any], name: str) -> Path | None:
+        """Save a record, elsewhere where its own folder does not take it; None where no folder does."""
         try:
             return self.store.save(record, self.device, name)
         except StoreError as fault:
+            self.elsewhere, refused = True, fault
+        try:
             saved = Store(Path(tempfile.mkdtemp(prefix="roofline-"))).save(record, self.device, name)
-            self.elsewhere = True
-            self.say(f"roofline: {fault}; saved as {saved} instead")
-            return saved
+        except (StoreError, OSError) as fault:
+            self.say(f"roofline: {refused}; nor elsewhere ({fault}): this run is not stored")
+            return None
+        self.say(f"roofline: {refused}; saved as {saved} instead")
+        return saved
 
 
 def is_row(row: dict[str, Any]) -> bool:

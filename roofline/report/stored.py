@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from roofline.record import Record
 from roofline.report import Report
+from roofline.report.plot_text import BOX, Signs, plot
 from roofline.report.tables import Column, Paint, Table, formatted, unpainted, wrapped
 from roofline.report.terminal import summary
 from roofline.report.text import figure, one_line
@@ -22,10 +23,12 @@ FACTS = {
 }
 
 
-def record_text(record: Record, paint: Paint = unpainted) -> str:
-    """The summary that the run ended with, headed by where it is kept and when it was made."""
+def record_text(record: Record, paint: Paint = unpainted, signs: Signs = BOX) -> str:
+    """Where a run is kept and when it was made, a small roofline, and the summary that it ended with."""
     dated = f"{record.created:%Y-%m-%d %H:%M} {record.created.tzname() or ''}".strip()
-    return f"{wrapped(f'RECORD {record.name}, made {dated}')}\n\n{summary(report_of(record), paint)}"
+    report = report_of(record)
+    head = wrapped(f"RECORD {record.name}, made {dated}")
+    return "\n\n".join(filter(None, (head, plot(report, paint, signs), summary(report, paint))))
 
 
 def report_of(record: Record) -> Report:

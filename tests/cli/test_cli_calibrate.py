@@ -1,10 +1,10 @@
 """`roofline calibrate`: the suite in turn, in processes of its own, and what that taught."""
 
 import shutil
-import subprocess
 
 import pytest
 
+from roofline import foreground
 from roofline.cli import calibrate
 from roofline.noise import FEWEST_RUNS
 
@@ -16,12 +16,12 @@ def pytest_runs(monkeypatch, another, slowed):
     """Stands for pytest: each run stores a record in which a copy takes a little longer than in the one before."""
     commands = []
 
-    def run(command, check):
+    def run(command):
         commands.append(command)
         another(calibrate.NAME, slowed("copy-plain", 1 + 0.01 * len(commands)))
-        return subprocess.CompletedProcess(command, 1 if len(commands) == 2 else 0)
+        return 1 if len(commands) == 2 else 0
 
-    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(foreground, "exit_code", run)
     return commands
 
 
@@ -65,8 +65,7 @@ def test_the_fewest_runs_are_those_that_noise_is_learnt_from():
 def test_a_run_that_could_not_measure_ends_it(roofline, monkeypatch):
     """Exit code 4 of pytest is a usage error: another run would end the same."""
     commands = []
-    ended = lambda command, check: commands.append(command) or subprocess.CompletedProcess(command, 4)  # noqa: E731
-    monkeypatch.setattr(subprocess, "run", ended)
+    monkeypatch.setattr(foreground, "exit_code", lambda command: commands.append(command) or 4)
     code, _, err = roofline("calibrate")
     assert (code, len(commands)) == (2, 1)
     assert "exit code 4" in err
@@ -74,7 +73,17 @@ def test_a_run_that_could_not_measure_ends_it(roofline, monkeypatch):
 
 def test_runs_that_stored_nothing_taught_nothing(roofline, monkeypatch, store):
     shutil.rmtree(store / "nvidia-h200")
-    monkeypatch.setattr(subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 0))
+    monkeypatch.setattr(foreground, "exit_code", lambda command: 0)
     code, _, err = roofline("calibrate")
     assert code == 2
     assert "nothing was stored" in err
+
+
+def test_ctrl_c_ends_it_and_says_what_became_of_the_runs(roofline, monkeypatch):
+    def pressed(command):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(foreground, "exit_code", pressed)
+    code, _, err = roofline("calibrate")
+    assert code == 2
+    assert err == "roofline: interrupted: runs that ended are stored as 'calibration' and count\n"

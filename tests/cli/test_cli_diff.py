@@ -209,3 +209,96 @@ def test_a_hostile_key_in_a_message_is_escaped_and_cut(roofline, another):
     assert code == 2
     assert "\x1b" not in err
     assert len(err) < 1000
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("clock_hz", "median"), 0.0),
+        (("interval", "high"), 0.0),
+        (("interval", "low"), -1.0),
+        (("interval", "low"), 1.0),
+        (("seconds",), 1e-320),
+        (("beside",), {"value": 0.0, "low": 0.0, "high": 1.0}),
+        (("bytes", "dram"), None),
+    ],
+)
+def test_a_figure_that_no_run_can_have_is_refused_with_its_key(roofline, another, slowed, where, value):
+    """None divides by zero in a verdict, and a null with a reason stands for a number alone."""
+
+    def change(document):
+        slowed("copy-plain", 1.5)(document)
+        owner = next(b["extra_info"] for b in document["benchmarks"] if b["extra_info"].get("kernel") == "copy-plain")
+        for key in where[:-1]:
+            owner = owner[key]
+        owner |= {where[-1]: value, f"{where[-1]}_reason": "infinite"}
+
+    another("odd", change)
+    code, out, err = roofline("diff", "cuda13", "odd")
+    assert (code, out) == (2, "")
+    assert where[0] in err
+
+
+@pytest.mark.parametrize("key", ["ceilings", "ridges", "floors"])
+@pytest.mark.parametrize("value", [None, -2.0])
+def test_what_the_whole_run_holds_is_refused_likewise(roofline, another, key, value):
+    def change(document):
+        document["roofline"].setdefault(key, {})
+        document["roofline"][key] |= {"dram": value, "dram_reason": "infinite"}
+
+    another("odd", change)
+    code, _, err = roofline("diff", "odd", "cuda13")
+    assert code == 2
+    assert f"roofline.{key}" in err
+
+
+def test_a_file_outside_the_store_is_judged_by_the_noise_that_it_holds(roofline, another, slowed, tmp_path):
+    """No run of the store was made like it."""
+
+    def elsewhere(factor):
+        def change(document):
+            slowed("copy-plain", factor)(document)
+            document["machine_info"]["device"]["name"] = "Another Card"
+            document["machine_info"]["environment"]["state"]["virtualised"] = True
+
+        return another("kept", change).rename(tmp_path / f"{factor}.json")
+
+    code, out, _ = roofline("diff", str(elsewhere(1.0)), str(elsewhere(1.2)))
+    assert code == 0, out
+    assert "of a guest" in " ".join(out.split())
+
+
+def test_what_was_not_selected_is_not_gone(roofline, another, without):
+    """A run of the long experiments too, against a later one of the core."""
+
+    def core(document):
+        without("copy-plain")(document)
+        document["roofline"]["selection"] = "-m 'bench'"
+
+    def everything(document):
+        document["roofline"]["selection"] = "-m 'bench and full'"
+
+    another("all", everything)
+    another("core", core)
+    code, out, _ = roofline("diff", "all", "core")
+    assert code == 0
+    assert "gone" not in out
+    assert "selected otherwise (-m 'bench and full' before, -m 'bench' after)" in " ".join(out.split())
+
+
+def test_of_two_files_of_one_number_the_later_run_is_meant(roofline, another):
+    """Branches that were merged."""
+
+    def on(day):
+        return lambda document: document.update(datetime=f"2026-12-{day}T12:00:00+00:00")
+
+    first = another("a", on(30))
+    another("b", on(10)).rename(first.with_name("0002_b.json"))
+    assert "0002_a.json" in roofline("show", "0002")[1]
+
+
+def test_a_spec_sheet_comes_before_a_file_of_its_name_and_a_long_name_is_none(roofline, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "h200-spec").write_text("mine")
+    assert roofline("show", "h200-spec")[0] == 0
+    assert roofline("show", "x" * 5000 + "-spec")[0] == 2

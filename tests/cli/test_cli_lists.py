@@ -1,6 +1,7 @@
 """`roofline baselines` and `roofline show`: what is stored, as it is."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -113,3 +114,16 @@ class TestShow:
         path = tmp_path / "elsewhere.json"
         path.write_bytes((store / "nvidia-h200" / "0001_cuda13.json").read_bytes())
         assert "NVIDIA H200" in roofline("show", str(path))[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_a_pipe_and_a_huge_file_in_the_store_are_damage_and_not_waited_for(roofline, store):
+    os.mkfifo(store / "nvidia-h200" / "0002_pipe.json")
+    with (store / "nvidia-h200" / "0003_huge.json").open("wb") as file:
+        file.truncate(2**40)
+    code, out, _ = roofline("baselines")
+    assert code == 0
+    assert "0002_pipe.json is damaged: is a pipe" in out
+    assert "0003_huge.json is damaged: is 1,099,511,627,776 bytes" in out
+    (store / "nvidia-h200" / "0003_huge.json").unlink()
+    assert roofline("show", "nvidia-h200")[0] == 2

@@ -123,3 +123,68 @@ def test_a_command_that_a_page_types_is_one_that_there_is(document, typed):
 def test_the_page_of_commands_explains_every_command():
     page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
     assert [command for command in cli.COMMANDS if f"`roofline {command}" not in page] == []
+
+
+def test_only_the_nearest_configuration_counts_as_it_does_for_pytest(tmp_path):
+    """A project within another, whose own configuration names no folder, keeps its runs in the user's."""
+    (tmp_path / "pytest.ini").write_text(CONFIGURATIONS["pytest.ini"])
+    within = tmp_path / "within"
+    within.mkdir()
+    (within / "pyproject.toml").write_text("[tool.other]\n")
+    assert configured(within) == tmp_path / "kept"
+    (within / "pyproject.toml").write_text('[tool.pytest]\naddopts = ["-q"]\n')
+    assert configured(within) is None
+
+
+@pytest.mark.parametrize("name", ["kept#1", "kept?", "[kept", "kept%20here"])
+def test_a_store_is_the_very_folder_that_pytest_benchmark_takes(name, tmp_path):
+    (tmp_path / name).mkdir()
+    assert store_of(f"file://{tmp_path / name}").root == store_of(str(tmp_path / name)).root == tmp_path / name
+
+
+@pytest.mark.parametrize("given", ["file://[", "x" * 5000, "\0", "\x1b[31m"])
+def test_a_storage_that_is_no_folder_is_refused(given, capsys):
+    assert cli.main(["baselines", "--storage", given]) == 2
+    said = capsys.readouterr().err
+    assert "there is no such folder" in said
+    assert "\x1b" not in said
+
+
+def test_a_working_folder_that_is_gone_and_a_user_without_a_home_are_said_in_a_line(tmp_path, monkeypatch, capsys):
+    def gone():
+        raise FileNotFoundError(2, "No such file or directory")
+
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "cwd", gone)
+    assert cli.main(["baselines"]) == 2
+    assert capsys.readouterr().err.startswith("roofline: the working folder cannot be found: No such file")
+    monkeypatch.setattr(Path, "cwd", lambda: tmp_path)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert cli.main(["baselines"]) == 2
+    assert "has no home folder" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
+def test_a_full_disk_and_a_closed_output_are_said_in_a_line(store):
+    command = f"'{sys.executable}' -m roofline baselines --storage '{store}'"
+    for output, said in ((">/dev/full", "cannot be written: No space left on device"), (">&-", "it is closed")):
+        ran = run("-c", f"import subprocess; raise SystemExit(subprocess.call({command + output!r}, shell=True))")
+        assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1), ran.stderr
+        assert said in ran.stderr
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
+    def pressed(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(cli.COMMANDS, "doctor", cli.Command("", lambda parser: None, pressed))
+    assert cli.main(["doctor"]) == 130
+    assert capsys.readouterr().err == "roofline: interrupted\n"
+
+
+def test_an_argument_acts_on_no_terminal(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["baselines", "\x1b[31mred"])
+    assert "\x1b" not in capsys.readouterr().err

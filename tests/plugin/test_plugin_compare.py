@@ -182,3 +182,35 @@ def test_floors_are_learnt_from_the_stored_repeats_and_kept_with_each_record(min
     assert sorted(key.split()[0] for key in floors) == ["chains/chains-12", "dram/copy-nt", "dram/read"]
     assert set(floors.values()) == {0.01}
     assert not json.loads(first.read_text())["roofline"]["floors"]
+
+
+def test_a_name_that_is_too_long_for_a_file_is_no_record(mine, first):
+    result = mine("--roofline-compare=" + "x" * 5000)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*is no file, card or record in *"])
+
+
+def test_a_stored_run_may_vanish_while_another_is_compared_with_it(mine, first):
+    """A branch was changed meanwhile; what was read at the start is what counts."""
+    more = f"""
+    def test_vanishing():
+        __import__("os").unlink({str(first)!r})
+"""
+    result = mine("--roofline-compare=first", "--benchmark-save=second", more=more)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["CHANGES*: 3 same", "*saved *_second.json*"])
+
+
+def test_benchmarks_of_others_beside_the_rows_are_passed_over(mine, first):
+    document = json.loads(first.read_text())
+    document["benchmarks"].append({"name": "foreign", "extra_info": ["a", "list"]})
+    first.write_text(json.dumps(document))
+    result = mine("--roofline-compare=first")
+    result.stdout.fnmatch_lines(["CHANGES*: 3 same"])
+
+
+def test_a_run_whose_clock_was_held_down_is_compared_all_the_same(mine, first):
+    """It fails and is no baseline, and the comparison says that the clock is what changed."""
+    result = mine("--roofline-compare", truth={"clock": {"throttle_share": 0.8, "throttle_every": 1}})
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["CHANGES*: 1 inconclusive, 2 same", "chains/chains-12*clock: throttled after*"])

@@ -56,6 +56,35 @@ def test_their_kernel_is_measured_with_our_fixture(pytester):
     result.stdout.fnmatch_lines(["*copy-nt*GB/s*"])
 
 
+def test_what_is_said_in_the_middle_of_a_test_is_not_captured(pytester):
+    """A probe is said to be one, on the terminal, while the test that needs it runs and passes."""
+    pytester.makepyfile(OUR_KERNEL)
+    result = pytester.runpytest_subprocess("--device=fake", "-p", "no:cacheprovider")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*ceilings from a quick probe*fp32*"])
+
+
+def test_every_level_that_a_kernel_of_theirs_counts_is_judged(pytester):
+    """A kernel on DRAM buffers may count inner levels: their slopes are probed as well, and an unknown one is named."""
+    pytester.makepyfile(
+        """
+        from dataclasses import replace
+        from roofline.kernels import dram
+        from roofline.model import Traffic
+
+        COPY = next(kernel for kernel in dram.every_kernel() if kernel.name == "copy-nt")
+
+        def work(n):
+            inner = {"l2": Traffic(400.0 * n, 0.0), "l9": Traffic(n, 0.0)}
+            return replace(COPY.work(n), flops=float(n), traffic={**COPY.work(n).traffic, **inner})
+
+        def test_levels(measure): measure(replace(COPY, name="mine", measures=(), work=work))
+        """
+    )
+    result = pytester.runpytest_inprocess("--device=fake", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["*quick probe*l2*", "*mine is not judged by l9*", "KERNELS *", "* l2 *memory"])
+
+
 def test_our_rows_and_theirs_are_stored_apart(pytester):
     """In a mixed run our rows become a record of the device, theirs go where they always went."""
     pytester.makepyfile(test_theirs=THEIR_BENCHMARK, test_ours=OUR_KERNEL)

@@ -12,6 +12,8 @@ from roofline.model import Estimate
 from roofline.noise import Floors
 from roofline.record import Record, Run
 from roofline.report.changes import MOST_ROWS, change_line, changes_table, markdown, text, time_change
+from roofline.report.markdown import markdown as as_markdown
+from roofline.report.tables import Column, Table
 
 pytestmark = pytest.mark.correctness
 
@@ -104,3 +106,11 @@ def test_one_change_in_a_few_words():
     (change,) = changed(*[1.0] * 10, 3.0).of("slower", "inconclusive")
     assert change_line(change) == f"{change.verdict}, × 3.0 (kernel)"
     assert change_line(replace(change, verdict="gone", ratio=None, cause="")) == "gone"
+
+
+def test_nothing_in_a_pull_request_becomes_a_link_or_a_list():
+    table = Table("https://x", [Column("a", 9)], [("www.x",)], ["- [ ] it", "1. it", "=== it", "12 rows"])
+    title, *_, box, one, rule, rows = as_markdown(table).split("\n\n")
+    assert title == r"**https\://x**"
+    assert r"| www\.x |" in as_markdown(table)
+    assert (box, one, rule, rows) == (r"\- \[ \] it", r"1\. it", r"\=== it", "12 rows")
