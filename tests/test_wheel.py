@@ -19,6 +19,7 @@ def wheel(tmp_path_factory):
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for folder in ("roofline", "kernels", "bench"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "docs/experiments", source / "docs/experiments")
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(source)]
@@ -38,7 +39,20 @@ def test_the_wheel_holds_kernels_and_experiments(wheel):
     assets = {f"roofline/page/assets/{path.name}" for path in (ROOT / "roofline/page/assets").glob("*")}
     assert sheets
     assert "roofline/page/assets/d3-LICENSE" in assets
-    assert expected | library | sheets | assets | {"roofline/py.typed"} <= names
+    pages = {f"roofline/docs/experiments/{path.name}" for path in (ROOT / "docs/experiments").glob("*.md")}
+    assert expected | library | sheets | assets | pages | {"roofline/py.typed"} <= names
+
+
+def test_the_installed_wheel_explains_itself(wheel, tmp_path):
+    """`roofline explain` finds modules, predictions and pages outside a checkout, and needs no store."""
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tmp_path / "site"), "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "roofline", "explain", "in-flight"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert f"page: {tmp_path / 'site/roofline/docs/experiments/in-flight.md'}" in ran.stdout
+    assert "OTHERWISE" in ran.stdout
+    assert "no record is stored here" in ran.stdout
 
 
 def test_the_installed_wheel_measures_outside_a_checkout(wheel, tmp_path):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline._version import VERSION
-from roofline.cli import baselines, calibrate, diff, doctor, report, show
+from roofline.cli import baselines, calibrate, chart, diff, doctor, explain, report, show
 from roofline.cli.ending import CANNOT, INTERRUPTED, Refusal, said
 from roofline.escaping import one_line
 
@@ -28,6 +28,8 @@ COMMANDS: Mapping[str, Command] = {
     "diff": Command(diff.SUMMARY, diff.describe, diff.run),
     "baselines": Command(baselines.SUMMARY, baselines.describe, baselines.run),
     "show": Command(show.SUMMARY, show.describe, show.run),
+    "explain": Command(explain.SUMMARY, explain.describe, explain.run),
+    "chart": Command(chart.SUMMARY, chart.describe, chart.run),
     "report": Command(report.SUMMARY, report.describe, report.run),
     "calibrate": Command(calibrate.SUMMARY, calibrate.describe, calibrate.run),
     "doctor": Command(doctor.SUMMARY, doctor.describe, doctor.run),

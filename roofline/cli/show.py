@@ -1,11 +1,11 @@
-"""`roofline show`: a stored run as it was printed when it ended, or a spec sheet."""
+"""`roofline show`: a stored run as a small roofline and as it was printed when it ended, or a spec sheet."""
 
 import argparse
 
 from roofline.cli.ending import FINE
 from roofline.cli.options import WHAT_A_NAME_MEANS, add_storage
 
-SUMMARY = "print a stored run as it was printed when it ended, or a spec sheet"
+SUMMARY = "print a stored run: a small roofline, then what was printed when it ended; or a spec sheet"
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +17,14 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
     from roofline.cli.places import meant, store_of
-    from roofline.cli.screen import paint, show
+    from roofline.cli.screen import can_show, paint, show
     from roofline.record import Record
+    from roofline.report.plot_text import ASCII, BOX
     from roofline.report.stored import record_text, sheet_text
 
     found = meant(store_of(arguments.storage), arguments.name)
-    show(record_text(found, paint()) if isinstance(found, Record) else sheet_text(found, paint()))
+    if isinstance(found, Record):
+        show(record_text(found, paint(), BOX if can_show(BOX.all) else ASCII))
+    else:
+        show(sheet_text(found, paint()))
     return FINE

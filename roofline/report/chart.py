@@ -6,17 +6,18 @@ by `roofline.report.naming`; here is the rest: the file, the title, the legend a
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofline.model import Measurement
 from roofline.report import Report
+from roofline.report.caption import caption, spoken
 from roofline.report.drawing import ALARM, GREY, INK, Canvas, Group, groups_of, set_scales
 from roofline.report.drawing import draw as draw_inside
 from roofline.report.lettering import BODY, FONT, SMALL, TITLE, Measure, broken, fitted, measured_by
-from roofline.report.naming import ROOF_NAME_SPACE, line_name, needs_number, write_names
+from roofline.report.naming import ROOF_NAME_SPACE, line_name, write_names
 from roofline.report.scene import Scene, scene
 from roofline.units import UNKNOWN, si
 
@@ -58,7 +59,7 @@ def check(path: Path | str) -> None:
 
 
 def draw(report: Report, path: Path | str) -> list[str]:
-    """Draw the roofline of a report into a file, and return the remarks that stand below it.
+    """Draw the roofline of a report into a file, and return what is to be said of it.
 
     Raises:
         ValueError: the suffix is none that can be drawn.
@@ -69,7 +70,7 @@ def draw(report: Report, path: Path | str) -> list[str]:
     kind = _kind(path)
     with settings():
         figure(report).savefig(path, format=kind, metadata=METADATA[kind])
-    return list(scene(report).remarks)
+    return spoken(scene(report))
 
 
 def _kind(path: Path | str) -> str:
@@ -143,7 +144,7 @@ class Layout:
 
 def _layout(shown: Scene, numbered: frozenset[str], measure: Measure) -> Layout:
     room = WIDTH - 2 * MARGIN
-    remarks = [line for text in _remarks(shown, numbered) for line in broken(text, SMALL, room * DPI, measure)]
+    remarks = caption(shown, numbered, lambda text: broken(text, SMALL, room * DPI, measure))
     entries = [group.name for group in groups_of(shown).values()] + [RING] * any(mark.above for mark in shown.marks)
     widest = max([measure(entry, BODY)[0] / DPI for entry in entries], default=room) + 0.35
     columns = max(1, min(len(entries), int(room / widest)))
@@ -157,20 +158,6 @@ def _layout(shown: Scene, numbered: frozenset[str], measure: Measure) -> Layout:
 
 
 RING = "above its roof"
-
-
-def _remarks(shown: Scene, numbered: frozenset[str]) -> Iterator[str]:
-    """The names that stand below the chart instead of on it, then what else there is to say."""
-    named = [mark for mark in shown.marks if mark.named]
-    keys = [
-        f"{number}={mark.name} ({si(mark.intensity, 'FLOP/B')}, {si(mark.flop_per_s.value, 'FLOP/s')})"
-        for number, mark in enumerate(named, start=1)
-        if needs_number(mark, numbered)
-    ]
-    if keys:
-        yield "; ".join(keys)
-    yield from (f"slope without a name: {line_name(line)}" for line in shown.slopes if line.resource in numbered)
-    yield from shown.remarks
 
 
 def _write_head(picture: "Figure", report: Report, layout: Layout, measure: Measure) -> None:

@@ -1,5 +1,6 @@
 """What holds each kernel back and what to try next, for all that are not themselves ceilings (L3)."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from roofline.diagnose import diagnoses
@@ -18,6 +19,8 @@ CASES: Mapping[str, Style] = {
     "at-roof": "good",
 }
 NAME_WIDTH, TEXT_WIDTH = 20, 65
+# Advice ends with what following it may gain: "… (at most 3.99 × as fast)."
+GAIN = re.compile(r"(.*?)( \(at most [^)]*\))?(\.)")
 
 Told = tuple[Measurement, Diagnosis]
 
@@ -31,9 +34,22 @@ def diagnosis_table(report: Report) -> Table:
     return Table(
         title="DIAGNOSIS   of every kernel that sets no ceiling: what holds it back, and what to try next",
         columns=[Column("kernel", NAME_WIDTH), Column("case", 11), Column("finding, then advice", TEXT_WIDTH)],
-        rows=[row for group in groups for row in _rows(group)],
+        rows=list(_told_once(groups)),
         styles=CASES,
     )
+
+
+def _told_once(groups: Sequence[Sequence[Told]]) -> Iterator[tuple[str, str, str]]:
+    """The rows of every group. Advice that an earlier one was given is not repeated but for what it may gain."""
+    given: dict[str, str] = {}
+    for group in groups:
+        finding, (shares, none, advice) = _rows(group)
+        split = GAIN.fullmatch(advice)
+        words, gain = (split[1], split[2] or "") if split else (advice, "")
+        new = words not in given
+        first = given.setdefault(words, finding[0].partition(" and ")[0])
+        yield finding
+        yield shares, none, advice if new else f"As for {first}{gain}."
 
 
 def _groups(report: Report) -> list[list[Told]]:

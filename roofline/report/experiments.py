@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from roofline.kernels.dram import WRITE_ALLOCATE
 from roofline.kernels.launch import MODES
-from roofline.model import Device, Estimate, Measurement, Point
+from roofline.model import OP_PER_SECOND, Device, Estimate, Measurement, Point
 from roofline.report import Report
 from roofline.report.counters import counters_table
 from roofline.report.dram_patterns import in_flight_table, sectors_table
@@ -244,19 +244,24 @@ def tensor_table(report: Report) -> Table:
         )
         for measurement in report.of("tensor")
     ]
+    integers = any(unit_of(measurement.work.unit) == OP_PER_SECOND for measurement in report.of("tensor"))
+    unit = "T(FL)OP/s" if integers else "TFLOP/s"
     return Table(
         title="TENSOR   matrix instructions on operands that stay on the chip; random data is the figure of record",
         columns=[
             Column("kernel", 20),
             Column("\nfill", 8),
-            Column("held\nTFLOP/s", 8, "right"),
-            Column("bursts\nTFLOP/s", 8, "right"),
+            Column(f"held\n{unit}", 9, "right"),
+            Column(f"bursts\n{unit}", 9, "right"),
             Column("clock\nheld", 9, "right"),
             Column("% of limit\nat that clock", 13, "right"),
-            Column("variant", 16),
+            Column("variant", 14),
         ],
         rows=rows,
-        notes=["held: for a second without a pause; bursts: a millisecond or so each, after a rest"],
+        notes=[
+            "held: for a second without a pause; bursts: a millisecond or so each, after a rest",
+            *(["INT8 is in TOP/s: a multiply-add is 2 operations, as an FMA is 2 FLOP"] if integers else []),
+        ],
     )
 
 

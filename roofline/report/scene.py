@@ -78,8 +78,26 @@ class Corner:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A row without a point: the reason in full, and in the few words by which a caption groups it."""
+
+    key: RowKey
+    reason: str
+    group: str
+
+    @property
+    def name(self) -> str:
+        """The row, as a remark names it."""
+        return shortened(row_name(self.key), NAME_WIDTH)
+
+
+@dataclass(frozen=True)
 class Scene:
-    """Everything on the chart in data units, with limits that hold all of it, and the remarks below it."""
+    """Everything on the chart in data units, with limits that hold all of it, and the remarks below it.
+
+    `above`, `asides` (on units and what lacks), `unmarked` ridges, `roomless` roofs and `left_out` rows are what the
+    remarks are made of.
+    """
 
     slopes: Sequence[Line]
     roofs: Sequence[Line]
@@ -88,6 +106,11 @@ class Scene:
     x_limits: tuple[float, float]
     y_limits: tuple[float, float]
     remarks: Sequence[str]
+    above: Sequence[str] = ()
+    asides: Sequence[str] = ()
+    unmarked: Sequence[str] = ()
+    roomless: Sequence[str] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 def scene(report: Report) -> Scene:
@@ -95,10 +118,12 @@ def scene(report: Report) -> Scene:
     marks, left_out = _marks(report)
     judging = _judging(report, marks)
     slopes = _slopes(report.ceilings, judging)
-    roofs, more_roofs = _roofs(report.ceilings, judging)
-    corners, more_corners = _corners(report, slopes, roofs, judging)
+    roofs, roomless = _roofs(report.ceilings, judging)
+    corners, unmarked = _corners(report, slopes, roofs, judging)
     intensities = [intensity for mark in marks for intensity in (mark.intensity, *(i for _, i in mark.elsewhere))]
     x_limits = _limits(intensities + [corner.intensity for corner in corners])
+    above, asides = list(_above(marks)), [*_integers(roofs), *_lacking(slopes, roofs)]
+    missing = [*_named_rest("roofs not drawn, for want of room", roomless), *_named_rest("ridges not marked", unmarked)]
     return Scene(
         slopes=slopes,
         roofs=roofs,
@@ -106,29 +131,30 @@ def scene(report: Report) -> Scene:
         corners=corners,
         x_limits=x_limits,
         y_limits=_y_limits(marks, corners, slopes, roofs, x_limits),
-        remarks=[
-            *_above(marks),
-            *_by_level(marks),
-            *_not_drawn(left_out),
-            *more_roofs,
-            *more_corners,
-            *_integers(roofs),
-            *_lacking(slopes, roofs),
-        ],
+        remarks=[*above, *_by_level(marks), *_not_drawn(left_out), *missing, *asides],
+        above=above,
+        asides=asides,
+        unmarked=unmarked,
+        roomless=roomless,
+        left_out=left_out,
     )
 
 
-def _marks(report: Report) -> tuple[list[Mark], list[tuple[RowKey, str]]]:
+def _named_rest(what: str, names: Sequence[str]) -> list[str]:
+    return [f"{what}: {', '.join(names)}"] if names else []
+
+
+def _marks(report: Report) -> tuple[list[Mark], list[LeftOut]]:
     """The points that can be drawn, and the reason of each that cannot."""
     marks, left_out = [], []
     for measurement in report.measurements:
         point = report.points.get(measurement.key)
-        reason = _why_not(measurement, point)
+        reason, group = _why_not(measurement, point)
         if point and not reason:
             marks.append(_mark(measurement, point))
         else:
-            left_out.append((measurement.key, reason))
-    left_out += [(row.key, _why_absent(row)) for row in report.absent]
+            left_out.append(LeftOut(measurement.key, reason, group))
+    left_out += [LeftOut(row.key, _why_absent(row), "absent") for row in report.absent]
     return marks, left_out
 
 
@@ -136,21 +162,21 @@ def _why_absent(row: Absent) -> str:
     return f"there is no figure ({row.status}: {shortened(row.reason, 200)})"
 
 
-def _why_not(measurement: Measurement, point: Point | None) -> str:
-    """Why a measurement has no place on log-log axes; empty where it has one."""
+def _why_not(measurement: Measurement, point: Point | None) -> tuple[str, str]:
+    """Why a measurement has no place on log-log axes, in full and in a few words; empty where it has one."""
     if _measures_a_line(measurement):
-        return "they measure ceilings, which are lines"
+        return "they measure ceilings, which are lines", "ceilings"
     if not measurement.work.flops:
-        return "0 FLOP are done (intensity 0)"
+        return "0 FLOP are done (intensity 0)", "0 FLOP"
     if not point:
-        return "no ceiling above is known"
+        return "no ceiling above is known", "no ceiling above"
     if measurement.key.experiment in OWN_TABLES and measurement.key.experiment != "dial":
-        return "they show how a line is reached: their table has them"
+        return "they show how a line is reached: their table has them", "sweeps"
     if math.isinf(point.intensity):
-        return "0 bytes are moved (infinite intensity)"
+        return "0 bytes are moved (infinite intensity)", "0 bytes"
     if not _drawable(point.intensity) or not _drawable(measurement.flop_per_s.value):
-        return "intensity or rate is no positive number"
-    return ""
+        return "intensity or rate is no positive number", "no positive number"
+    return "", ""
 
 
 def _measures_a_line(measurement: Measurement) -> bool:
@@ -212,7 +238,7 @@ def _same_line(ceilings: Mapping[str, Ceiling], level: str, name: str) -> bool:
 
 
 def _roofs(ceilings: Mapping[str, Ceiling], judging: set[str]) -> tuple[list[Line], list[str]]:
-    """The compute ceilings, those that judge points first where there are too many, and a remark on the rest."""
+    """The compute ceilings, those that judge points first where there are too many, and the names of the rest."""
     lines = [
         _line(ceiling, name in judging)
         for name, ceiling in ceilings.items()
@@ -220,14 +246,13 @@ def _roofs(ceilings: Mapping[str, Ceiling], judging: set[str]) -> tuple[list[Lin
     ]
     lines.sort(key=lambda line: (not line.primary, line.lower, -line.rate))
     rest = [line.resource for line in lines[MOST_ROOFS:]]
-    remarks = [f"roofs not drawn, for want of room: {', '.join(rest)}"] if rest else []
-    return sorted(lines[:MOST_ROOFS], key=lambda line: -line.rate), remarks
+    return sorted(lines[:MOST_ROOFS], key=lambda line: -line.rate), rest
 
 
 def _corners(
     report: Report, slopes: Sequence[Line], roofs: Sequence[Line], judging: set[str]
 ) -> tuple[list[Corner], list[str]]:
-    """The ridges whose slope and roof are both drawn, from the left, and a remark on the rest.
+    """The ridges whose slope and roof are both drawn, from the left, and the names of the rest.
 
     Where there are too many, those between lines that judge points come first.
     """
@@ -241,8 +266,7 @@ def _corners(
     shown = sorted(corners[:MOST_RIDGES], key=lambda corner: corner.intensity)
     marked = {corner.name for corner in shown}
     twins = {name for name in report.ridges if name.partition("/")[2] not in drawn}
-    rest = [name for name in report.ridges if name not in marked | twins]
-    return shown, [f"ridges not marked: {', '.join(rest)}"] if rest else []
+    return shown, [name for name in report.ridges if name not in marked | twins]
 
 
 def _limits(intensities: Sequence[float]) -> tuple[float, float]:
@@ -290,13 +314,13 @@ def _integers(roofs: Sequence[Line]) -> Iterator[str]:
         yield "integer roofs are in OP/s, a multiply-add counting as 2, on the scale of FLOP/s"
 
 
-def _not_drawn(left_out: Sequence[tuple[RowKey, str]]) -> Iterator[str]:
+def _not_drawn(left_out: Sequence[LeftOut]) -> Iterator[str]:
     """One remark for each reason, with every name, or the number of an experiment's where they are many."""
-    for reason in dict.fromkeys(reason for _, reason in left_out):
+    for reason in dict.fromkeys(each.reason for each in left_out):
         experiments: dict[str, list[str]] = {}
-        for key, why in left_out:
-            if why == reason:
-                experiments.setdefault(key.experiment, []).append(shortened(row_name(key), NAME_WIDTH))
+        for each in left_out:
+            if each.reason == reason:
+                experiments.setdefault(each.key.experiment, []).append(each.name)
         listed = (_listed(experiment, names) for experiment, names in experiments.items())
         yield f"not drawn: {', '.join(listed)} because {reason}"
 

@@ -11,7 +11,7 @@ from roofline.report.experiments import experiment_tables
 from roofline.report.paste import paste_lines
 from roofline.report.tables import WIDTH, Paint, Table, formatted, unpainted, wrapped
 from roofline.report.text import one_line, shortened
-from roofline.report.verdicts import above_roof_table, absent_table, ceilings_table, claims_table, flagged
+from roofline.report.verdicts import above_roof_table, absent_summary, ceilings_table, claims_summary, flagged
 from roofline.units import UNKNOWN, percent, si
 
 LABEL_WIDTH = 14
@@ -30,10 +30,10 @@ def _tables(report: Report) -> Iterator[Table]:
     """Every table that has something to say; ceilings and claims also say that there are none."""
     yield _or_none(ceilings_table(report), "no ceiling was measured")
     yield from experiment_tables(report)
-    for table in (diagnosis_table(report), above_roof_table(report), absent_table(report.absent)):
+    for table in (diagnosis_table(report), above_roof_table(report), absent_summary(report.absent)):
         if table.rows:
             yield table
-    yield _or_none(claims_table(report), "no claim was judged")
+    yield _or_none(claims_summary(report), "no claim was judged")
 
 
 def _or_none(table: Table, remark: str) -> Table:

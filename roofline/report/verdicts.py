@@ -1,7 +1,9 @@
 """What a run says of itself: its ceilings, its claims, what is absent, and what lies above its roof."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from roofline.diagnose import situation_of
@@ -20,6 +22,8 @@ OUTCOMES: Mapping[str, Style] = {
     "confirmed": "good",
     "not-applicable": "faint",
 }
+# What makes most claims inconclusive, which is said once below them.
+ACROSS = re.compile(r"^its noise reaches across the (?:lower|upper) edge of what was expected(?:; )?")
 
 
 def ceilings_table(report: Report) -> Table:
@@ -108,6 +112,54 @@ def _claim_row(claim: Claim) -> tuple[str, ...]:
     )
 
 
+def claims_summary(report: Report) -> Table:
+    """The claims in as few lines as they take, what failed first; `claims_table` has a column for each part."""
+    order = list(OUTCOMES)
+    claims = sorted(report.claims, key=lambda claim: order.index(claim.outcome))
+    return Table(
+        title=claims_table(report).title,
+        columns=[
+            Column("id", 5),
+            Column("outcome", 14),
+            Column("measured", 14),
+            Column("expected", 13),
+            Column("claim, and where the expectation is from", 44),
+        ],
+        rows=[_brief_claim(claim) for claim in claims],
+        notes=[
+            "inconclusive: the noise of what was measured reaches across an edge of what was expected, or as said",
+            "what a claim is about, how it is counted, what a low value means: roofline explain ID",
+        ],
+        styles=OUTCOMES,
+    )
+
+
+def _brief_claim(claim: Claim) -> tuple[str, ...]:
+    reason = ACROSS.sub("", claim.reason)
+    id_, outcome, statement, expected, source, measured = _claim_row(replace(claim, reason=reason))
+    if claim.outcome == "not-applicable":
+        return id_, outcome, measured if claim.measured else NOTHING, expected, statement
+    return id_, outcome, measured, expected, f"{statement} ({source})"
+
+
+def absent_summary(absent: Sequence[Absent]) -> Table:
+    """Rows that have no figure, those of one experiment that share the reason in one line."""
+    groups: dict[tuple[str, str, str], list[Absent]] = {}
+    for row in absent:
+        groups.setdefault((row.key.experiment, row.status, row.reason), []).append(row)
+    return Table(
+        title="ABSENT   meant to be measured, and was not",
+        columns=[Column("rows", 40), Column("status", 11), Column("reason", 45)],
+        rows=[(_names(rows), status, reason) for (_, status, reason), rows in groups.items()],
+        styles={"error": "bad"},
+    )
+
+
+def _names(rows: Sequence[Absent]) -> str:
+    first, *others = [shortened(row.key.kernel, 60) for row in rows]
+    return ", ".join([f"{shortened(rows[0].key.experiment, 40)}/{first}", *others])
+
+
 def absent_table(absent: Sequence[Absent]) -> Table:
     """Rows that were meant and have no figure, with the reason."""
     return Table(
@@ -129,7 +181,7 @@ def above_roof_table(report: Report) -> Table:
             rows.append((name, percent(point.fraction), point.bound_by, causes))
     return Table(
         title="ABOVE THE ROOF   faster than the model allows: the count, the clock or the roof is wrong",
-        columns=[Column("kernel", 24), Column("of roof", 8, "right"), Column("roof", 16), Column("likely cause", 46)],
+        columns=[Column("kernel", 24), Column("of roof", 8, "right"), Column("roof", 19), Column("likely cause", 43)],
         rows=rows,
     )
 

@@ -103,7 +103,11 @@ def test_a_store_may_be_given_as_pytest_benchmark_takes_it(tmp_path):
     assert store_of(f"file://{tmp_path}").root == store_of(str(tmp_path)).root == tmp_path
 
 
-DOCUMENTS = ("README.md", "docs/commands.md", "docs/verdicts.md", "baselines/README.md")
+DOCUMENTS = (
+    "README.md",
+    "baselines/README.md",
+    *(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")),
+)
 TYPED = [
     (name, line.partition("#")[0].partition("|")[0].split())
     for name in DOCUMENTS

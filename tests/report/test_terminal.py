@@ -254,8 +254,12 @@ def test_every_claim_shows_expectation_source_measured_outcome_and_reason():
     claims = section(summary(cpu_report()), "CLAIMS")
     flat = " ".join(claims.split())
     assert claims.splitlines()[0] == "CLAIMS   1 refuted, 1 inconclusive, 1 confirmed, 1 not-applicable"
-    assert [text.split()[0] for text in claims.splitlines() if re.match(r"[A-Z][0-9]", text)] == [c.id for c in CLAIMS]
-    assert re.search(r"A4 +refuted +measured ridge.* 3\.60 … 4\.60 +baseline", claims)
+    listed = [text.split()[:2] for text in claims.splitlines() if re.match(r"[A-Z][0-9]", text)]
+    order = ("refuted", "inconclusive", "confirmed", "not-applicable")
+    assert listed == [[c.id, c.outcome] for c in sorted(CLAIMS, key=lambda c: order.index(c.outcome))]
+    assert re.search(r"A4 +refuted +5\.20 .* 3\.60 … 4\.60 +measured ridge", claims)
+    assert "(baseline " in flat
+    assert "roofline explain ID" in flat
     assert "at least 1.00" in flat
     assert "5.20 FLOP/B" in flat
 
@@ -281,11 +285,23 @@ def test_a_footprint_near_the_cache_is_a_likely_cause():
     assert causes[-1].startswith("wrong count")
 
 
-def test_a_clock_above_the_rated_one_is_a_likely_cause():
-    """A5: the clock belongs to the figure."""
+@pytest.mark.parametrize(
+    ("bound_by", "then", "said"),
+    [
+        ("fp32", None, ["clock above rated (3.60 GHz, rated 3.00 GHz)"]),
+        ("fp32", 3.2e9, ["clock above the roof's (3.60 GHz, then 3.20 GHz)"]),
+        ("fp32", 3.6e9, []),
+        ("dram_update", None, []),
+    ],
+    ids=["roof at an unknown clock", "roof at a lower clock", "roof at the same boost", "memory"],
+)
+def test_a_clock_is_a_likely_cause_where_it_can_be_one(bound_by, then, said):
+    """A5: the clock belongs to the figure; a roof of the same boosted clock is no lower, and DRAM has its own."""
     report = cpu_report(device=replace(CPU, nominal={"clock": replace(CPU.nominal["clock"], rate=3.0e9)}))
-    point = Point(0.25, 20e9, 13e9, "dram_update", 1.5, "above-roof")
-    assert "clock above rated (3.60 GHz, rated 3.00 GHz)" in likely_causes(report.measurements[0], point, report)
+    report = replace(report, ceilings={**report.ceilings, "fp32": replace(report.ceilings["fp32"], clock_hz=then)})
+    point = Point(0.25, 20e9, 13e9, bound_by, 1.5, "above-roof")
+    causes = likely_causes(report.measurements[0], point, report)
+    assert [cause for cause in causes if "clock" in cause] == said
 
 
 def test_an_incomplete_run_says_loudly_what_is_missing_first_and_last():
