@@ -70,10 +70,9 @@ def test_time_leaves_the_flat_part_where_bytes_take_as_long_as_the_launch(claim,
     """C5: flat up to the size where bytes/β equals the overhead, then proportional."""
     measured = rows(EXPERIMENT)
     fitted = line.fit(swept(measured))
-    end = line.end_of_flat(swept(measured), fitted.overhead_s.value)
-    at = end.value / fitted.crossing_bytes.value if end else None
+    share = line.share_at_the_end_of_flat(swept(measured), fitted)
     crossing = f"crossing {si(fitted.crossing_bytes.value, 'B')}"
-    claim(at, measured, note=crossing if end else "no size of the sweep lies beyond the flat part")
+    claim(share, measured, note=crossing if share else "no size of the sweep lies beyond the flat part")
 
 
 def power(rows, sizes):

@@ -70,8 +70,9 @@ def _compare(binary: Binary, n: int, want: NDArray[np.float64], have: NDArray[np
     if not wrong.any():
         return
     worst = int(np.argmax(np.where(np.isnan(error), np.inf, error)))
+    found, should = (float(values.flat[worst]) for values in (have, want))
     raise IncorrectResult(
         f"{binary.kernel.experiment}/{binary.kernel.name}, variant {binary.variant.name}, n = {n}: "
-        f"{int(wrong.sum())} of {wrong.size} values are wrong; value {worst} is {have.flat[worst]!r} and should be "
-        f"{want.flat[worst]!r} (tolerance {binary.kernel.tolerance:g}: {binary.kernel.tolerance_reason})"
+        f"{int(wrong.sum())} of {wrong.size} values are wrong; value {worst} is {found!r} and should be "
+        f"{should!r} (tolerance {binary.kernel.tolerance:g}: {binary.kernel.tolerance_reason})"
     )

@@ -5,6 +5,7 @@ reading becomes `Traffic`; `roofline.devices.cuda.counters` runs the profiler, `
 """
 
 import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -47,19 +48,26 @@ def readings(text: str) -> list[dict[str, float]]:
     Raises:
         UnreadableCounters: there is no table, or a count in it is no number.
     """
-    lines = [line for line in text.splitlines() if line.startswith('"')]
-    table = list(csv.reader(lines))
+    try:
+        table = list(csv.reader(line for line in text.splitlines() if line.startswith('"')))
+    except csv.Error:
+        table = []
     if len(table) < 2 or not set(METRICS) <= set(table[0]):
         raise UnreadableCounters(f"the profiler left no table of {', '.join(METRICS)}: {text[-300:].strip()!r}")
+    if any(len(row) != len(table[0]) for row in table):
+        raise UnreadableCounters(f"the profiler left a table with a broken line: {text[-300:].strip()!r}")
     places = {name: table[0].index(name) for name in METRICS}
     return [{name: _count(row[place], name) for name, place in places.items()} for row in table[2:]]
 
 
 def _count(cell: str, name: str) -> float:
     try:
-        return float(cell.replace(",", ""))
+        count = float(cell.replace(",", ""))
     except ValueError:
-        raise UnreadableCounters(f"{name} is {cell!r}: this card does not count it") from None
+        count = math.nan
+    if not 0 <= count < math.inf:
+        raise UnreadableCounters(f"{name} is {cell!r}: this card does not count it")
+    return count
 
 
 def traffic(grids: Sequence[Mapping[str, float]]) -> dict[str, Traffic]:

@@ -78,6 +78,21 @@ def end_of_flat(launches: Iterable[Timed], overhead_s: float, above: float = 1.5
     return None
 
 
+def share_at_the_end_of_flat(launches: Iterable[Timed], fitted: Floor) -> Estimate | None:
+    """The bytes where the flat part ends over those of the crossing; None where the sweep does not show it.
+
+    Overlap makes a launch shorter than the sum that the line gives, and nothing in the model makes it longer: the
+    interval reaches to where the flat part would end if no launch were.
+    """
+    sweep = _checked(launches)
+    unhindered = [Timed(timed.bytes, min(timed.seconds, fitted.seconds(timed.bytes))) for timed in sweep]
+    seen, meant = (end_of_flat(times, fitted.overhead_s.value) for times in (sweep, unhindered))
+    if seen is None or meant is None:
+        return None
+    shares = [end.value / fitted.crossing_bytes.value for end in (seen, meant)]
+    return Estimate(shares[0], min(shares), max(shares))
+
+
 def _checked(launches: Iterable[Timed]) -> list[Timed]:
     kept = list(launches)
     for timed in kept:

@@ -20,6 +20,7 @@ from roofline.kernels import every_kernel
 from roofline.kernels import launch as launching
 from roofline.model import (
     BYTES_PER_SECOND,
+    SECONDS,
     Absent,
     Ceiling,
     Claim,
@@ -31,7 +32,7 @@ from roofline.model import (
     Samples,
     Work,
 )
-from roofline.rooflines import MissingCeiling, Roofline, ceilings_of
+from roofline.rooflines import MissingCeiling, Roofline, ceilings_of, rate_of, unit_of
 from roofline.stats import estimate
 from roofline.timing import DISTURBED, Budget, beside, sample, sample_launches, search
 from roofline.units import si
@@ -84,6 +85,7 @@ class Session:
 
         Raises:
             KernelUnsupported: recorded as absent, with its reason.
+            InvalidKernel: a row of that name is there already, and stays.
             Exception: whatever went wrong, recorded as absent with status "error".
 
         """
@@ -101,6 +103,8 @@ class Session:
 
     def _keep(self, key: RowKey, run: Callable[[], Measurement], name: str) -> Measurement:
         self.current = f"{key.experiment}/{name}"
+        if key in self.measurements:
+            raise InvalidKernel(f"{key} was measured before in this run: give each kernel a name of its own")
         try:
             measurement = run()
         except KernelUnsupported as reason:
@@ -127,7 +131,8 @@ class Session:
         except Exception:  # noqa: BLE001 - the row is named all the same; measuring it raises this again
             elements = 0
         size = kernel.size(elements)
-        return RowKey(kernel.experiment, kernel.name, size, kernel.unit, kernel.level, kernel.fill)
+        kept = size if isinstance(size, int) else 0  # measuring it says what is wrong with any other
+        return RowKey(kernel.experiment, kernel.name, kept, kernel.unit, kernel.level, kernel.fill)
 
     def _room(self, kernel: Kernel) -> int:
         """Elements that fit one array of the buffers this kernel wants."""
@@ -210,6 +215,7 @@ class Session:
 
     def _measure(self, kernel: Kernel, budget: Budget) -> Measurement:
         _validate(kernel)
+        _validate_counts(kernel, kernel.size(self._room(kernel)))
         if kernel.launched and kernel.launched.mode not in self.backend.chain_modes:
             reason = f"a {self.device.kind} device launches no chain that way ({kernel.launched.mode})"
             raise KernelUnsupported(kernel.unsupported.get(self.device.kind) or reason)
@@ -288,22 +294,27 @@ class Session:
         past = work.intensity() * slope.rate / roof.rate if roof else 0.0
         fed = busy = None
         if past < NO_LONGER and slope.resource not in kernel.measures:
-            control, rate = self._control(slope)
-            fed = _times(work.traffic["dram"].total / rate, beside(self.backend, launch, control, budget))
+            fed = self._share_of(slope, work.traffic["dram"].total, launch, budget)
         shared = self.device.kind != "cuda"  # the units of an SM are nobody else's: its roof does not move
         if shared and roof and past > NOT_YET and roof.resource not in kernel.measures:
-            control, rate = self._control(roof)
-            busy = _times(work.flops / rate, beside(self.backend, launch, control, budget))
+            busy = self._share_of(roof, work.flops, launch, budget)
         return fed, busy
 
-    def _control(self, ceiling: Ceiling) -> tuple[Launch, float]:
-        """The launch that set a ceiling, and what it does: bytes for a slope, FLOPs for a roof."""
+    def _share_of(self, ceiling: Ceiling, amount: float, launch: Launch, budget: Budget) -> Estimate | None:
+        """The share of a ceiling that a launch of so many bytes or FLOPs reaches, in turns with the kernel that set it.
+
+        None where that kernel's arrays are gone.
+        """
         holder = next(
-            m for m in self._all().values() if ceiling.resource in m.measures and m.key.kernel == ceiling.kernel
+            m
+            for m in self._all().values()
+            if ceiling.resource in m.measures and rate_of(m, ceiling.resource).value == ceiling.rate
         )
-        launch = self._winners[holder.key.experiment, holder.key.kernel]
-        moves = ceiling.unit == BYTES_PER_SECOND
-        return launch, holder.work.traffic["dram"].total if moves else holder.work.flops
+        control = self._winners.get((holder.key.experiment, holder.key.kernel))
+        if control is None:
+            return None
+        held = holder.work.traffic["dram"].total if ceiling.unit == BYTES_PER_SECOND else holder.work.flops
+        return _times(amount / held, beside(self.backend, launch, control, budget))
 
     def _all(self) -> dict[RowKey, Measurement]:
         return self.probes | self.measurements
@@ -418,14 +429,28 @@ def _times(factor: float, share: Estimate) -> Estimate:
 
 
 def _validate(kernel: Kernel) -> None:
+    """Refuse, before it costs any time, a kernel whose row could not be found again or has no arrays.
+
+    Raises:
+        InvalidKernel: its names are empty, or its type is not known.
+    """
+    name = f"{kernel.experiment}/{kernel.name}"
+    if not kernel.experiment or not kernel.name:
+        raise InvalidKernel(f"{name!r}: a kernel needs an experiment and a name, by which its row is found again")
+    if kernel.dtype not in BYTES:
+        raise InvalidKernel(f"{name}: its arrays are of {kernel.dtype!r}: give one of {', '.join(BYTES)}")
+
+
+def _validate_counts(kernel: Kernel, size: int) -> None:
     """Refuse, before it costs any time, a kernel whose row could not be kept.
 
     Raises:
-        InvalidKernel: its names are empty, or its work is no count.
+        InvalidKernel: it handles no elements, its work is no count, or counts nothing of what it measures.
     """
-    name, work = f"{kernel.experiment}/{kernel.name}", kernel.work(1)
-    if not kernel.experiment or not kernel.name:
-        raise InvalidKernel(f"{name!r}: a kernel needs an experiment and a name, by which its row is found again")
+    name = f"{kernel.experiment}/{kernel.name}"
+    if not isinstance(size, int) or size < 1:
+        raise InvalidKernel(f"{name}: a launch handles {size!r} elements: give an integer, 1 or more")
+    work = kernel.work(size)
     if work.unit != kernel.unit:
         raise InvalidKernel(
             f"{name}: its work is counted in {work.unit!r} and the kernel says {kernel.unit!r}: one unit"
@@ -437,7 +462,18 @@ def _validate(kernel: Kernel) -> None:
         counts |= {f"bytes read at {level}": traffic.read, f"bytes written at {level}": traffic.written}
     for what, count in counts.items():
         if not 0 <= count < float("inf"):
-            raise InvalidKernel(f"{name}: {what} of one element are {count}: give a number, 0 or more")
+            raise InvalidKernel(f"{name}: {what} of {size} elements are {count}: give a number, 0 or more")
+    for resource in kernel.measures:
+        if not _counts(work, resource):
+            raise InvalidKernel(f"{name}: it measures {resource!r} and its work counts nothing of that")
+
+
+def _counts(work: Work, resource: str) -> bool:
+    """Whether work says what a ceiling is the rate of. Launches are timed empty, and not by a kernel."""
+    unit = unit_of(resource)
+    if unit == BYTES_PER_SECOND:
+        return work.moved(resource.split("_")[0]) > 0
+    return bool(resource) and unit != SECONDS and work.flops > 0
 
 
 def runs_on(kernel: Kernel, kind: str) -> bool:

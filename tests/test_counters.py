@@ -62,10 +62,25 @@ def test_another_number_of_grids_than_was_launched_is_refused():
         shared_out(readings(table(COPY)), [1, 1])
 
 
-@pytest.mark.parametrize("text", ["", "==ERROR== nothing", '"ID","Kernel Name"\n"",""\n"0","copy"'])
+@pytest.mark.parametrize(
+    "text", ["", "==ERROR== nothing", '"ID","Kernel Name"\n"",""\n"0","copy"', '"' + 200_000 * "x"], ids=lambda t: t[:9]
+)
 def test_what_is_no_table_is_refused(text):
     with pytest.raises(UnreadableCounters, match="left no table"):
         readings(text)
+
+
+def test_a_table_that_breaks_off_is_refused():
+    """A profiler that is ended while it writes."""
+    with pytest.raises(UnreadableCounters, match="broken line"):
+        readings(table(COPY, COPY).rpartition(',"1,000,000,000"')[0])
+
+
+@pytest.mark.parametrize("count", ["nan", "inf", "-1"])
+def test_what_is_no_count_is_refused(count):
+    """C47: what is not a number would pass every comparison."""
+    with pytest.raises(UnreadableCounters, match=f"is '{count}': this card does not count it"):
+        readings(table(COPY).replace("31,250,000", count, 1))
 
 
 def test_a_counter_that_a_card_has_not_is_named():
@@ -145,6 +160,16 @@ def test_no_permission_is_said_with_its_remedy(profiler):
 def test_the_tools_own_error_is_what_a_person_reads(profiler):
     profiler("==PROF== Connected\n==ERROR== Failed to initialize the profiler: LibraryNotLoaded", None)
     with pytest.raises(CountersUnavailable, match=r"ncu failed: .*LibraryNotLoaded"):
+        counters.count("cuda:0", [{}])
+
+
+@pytest.mark.parametrize("script", [b"#!/bin/sh\nprintf '\\377\\376 rubbish'\n", b"\x7fELF of another machine"])
+def test_a_tool_that_prints_rubbish_or_cannot_be_run_is_one_line(tmp_path, monkeypatch, script):
+    tool = tmp_path / counters.TOOL
+    tool.write_bytes(script)
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) + os.pathsep + os.environ["PATH"])
+    with pytest.raises(CountersUnavailable, match="no hardware counters: ncu"):
         counters.count("cuda:0", [{}])
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roofline.floor import Timed, end_of_flat, fit
+from roofline.floor import Timed, end_of_flat, fit, share_at_the_end_of_flat
 from roofline.kernels import floor
 from roofline.model import Device
 
@@ -62,6 +62,16 @@ def test_where_the_flat_part_ends_says_whether_launching_and_moving_overlap(laun
     end = end_of_flat(launches(), T0)
     assert end.value / (T0 * BETA) == pytest.approx(share, rel=0.2)
     assert end.low < end.value < end.high == 2 * end.low
+
+
+def test_a_launch_that_something_held_up_leaves_open_where_the_flat_part_ends():
+    """Nothing in the model makes a launch longer than the line: one that is says something of the machine."""
+    sweep = added()
+    assert share_at_the_end_of_flat(sweep, fit(sweep)).low == pytest.approx(0.5, rel=0.2)
+    held_up = [Timed(t.bytes, t.seconds * (1.6 if t.bytes == SIZES[3] else 1)) for t in sweep]
+    share = share_at_the_end_of_flat(held_up, fit(held_up))
+    assert share.value < 0.1
+    assert (share.low, share.high) == (share.value, pytest.approx(0.5, rel=0.2))
 
 
 def test_a_sweep_that_stays_flat_has_no_end():

@@ -1,10 +1,13 @@
 """A measuring session on the fake device: what is kept, what is judged by what, and what others may not spoil."""
 
+from dataclasses import replace
+
 import pytest
 
 from roofline.checking import IncorrectResult
 from roofline.devices.base import DeviceFault, KernelUnsupported, WrongMachineCode
 from roofline.devices.fake import FakeBackend, FakeFaults, FakeSeries, FakeTruth
+from roofline.kernel import InvalidKernel
 from roofline.kernels import chains, dial, dram
 from roofline.session import Session, disturbance
 
@@ -92,6 +95,55 @@ def test_a_row_that_fails_is_absent_with_the_reason_and_others_stand(faults, err
     assert (absent.key.kernel, absent.status) == ("copy-nt", "error")
     assert absent.reason
     assert [key.kernel for key in run.measurements] == ["chains-08"]
+
+
+def test_a_row_that_stands_is_not_measured_over():
+    """A record has each row once: a second kernel of the same name is refused, and the first row stays."""
+    run = session()
+    row = run.measure(COPY)
+    with pytest.raises(InvalidKernel, match="measured before in this run"):
+        run.measure(replace(COPY, scalars=(0.5, 0.0)))
+    assert (run.measurements, run.absent) == ({row.key: row}, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"memory": "own", "size": lambda _: 0}, "a launch handles 0 elements"),
+        ({"memory": "own", "size": lambda _: -5}, "a launch handles -5 elements"),
+        ({"memory": "own", "size": lambda _: 1e6}, "a launch handles 1000000.0 elements"),
+        ({"dtype": "float128"}, "its arrays are of 'float128'"),
+        ({"measures": ("l2",)}, "measures 'l2' and its work counts nothing of that"),
+        ({"measures": ("launch",)}, "measures 'launch' and its work counts nothing of that"),
+        ({"measures": ("",)}, "measures '' and its work counts nothing of that"),
+        ({"work": lambda n: replace(COPY.work(n), flops=0.0), "measures": ("fp32",)}, "measures 'fp32' and its work"),
+    ],
+)
+def test_a_kernel_that_has_no_size_type_or_count_is_refused(change, said):
+    run = session()
+    with pytest.raises(InvalidKernel, match=said):
+        run.measure(replace(COPY, **change))
+    (absent,) = run.absent.values()
+    assert isinstance(absent.key.size, int)
+
+
+def test_a_ceiling_whose_arrays_are_gone_judges_without_taking_turns():
+    """Arrays of its own are given back once measured: what it set stands, and nothing can run beside it."""
+    run = session()
+    run.measure(chains.kernel(8))
+    run.measure(replace(COPY, name="own-copy", memory="own", size=lambda _: 1 << 22))
+    row = run.measure(DIAL)
+    assert row.beside is None
+    assert run.points()[row.key].bound_by == "dram_copy_nt"
+
+
+def test_the_kernel_that_set_a_ceiling_runs_beside_not_another_of_its_name():
+    """A name is unique within its experiment alone; the row that has the ceiling's rate set it."""
+    run = session()
+    run.measure(chains.kernel(8))
+    run.measure(replace(COPY, experiment="mine", memory="own", size=lambda _: 1 << 12))
+    run.measure(COPY)
+    assert run.measure(DIAL).beside.value == pytest.approx(1.0, rel=0.02)
 
 
 def test_a_way_to_launch_that_a_device_lacks_is_unsupported():

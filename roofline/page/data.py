@@ -106,7 +106,7 @@ def _marks(card: Card, shown: Scene) -> Iterator[Json]:
     for mark in shown.marks:
         if mark.key is not None:
             diagnosis = told.get(mark.key)
-            found = f"{diagnosis.finding}; {diagnosis.advice}" if diagnosis else ""
+            found = f"{diagnosis.finding} {diagnosis.advice}" if diagnosis else ""
             yield {**_mark(card, mark, rows[mark.key], card.report.points[mark.key]), "diagnosis": found}
 
 

@@ -9,6 +9,7 @@ from roofline.model import Ceiling
 from roofline.page.card import Card
 from roofline.page.embedding import LIBRARY_LICENSE, asset
 from roofline.page.markup import Child, Markup, element, joined
+from roofline.page.presets import TWO_READS_A_WRITE, mixed
 from roofline.page.tables import folded, table
 from roofline.record import Record
 from roofline.report.diagnosis import diagnosis_table
@@ -63,18 +64,20 @@ def _figure(name: str, value: str, below: str) -> Markup:
 
 def simplest(card: Card) -> str:
     """Which ceiling binds vecadd on a card, and why, in plain words."""
-    work, roofline = vecadd(1), card.roofline
-    bound = binding(roofline, work)
-    if bound is None:
-        lacking = [name for name in ("dram", work.unit) if name not in roofline.ceilings]
+    roofline = card.roofline
+    slope = next((name for name in (TWO_READS_A_WRITE, "dram") if name in roofline.ceilings), "dram")
+    work = mixed(vecadd(1), slope)
+    if binding(roofline, work) is None:
+        lacking = [name for name in (slope, work.unit) if name not in roofline.ceilings]
         return f"What binds vecadd here is unknown: no ceiling of {' or '.join(lacking)} is known."
-    attainable, _ = roofline.attainable(work.intensity("dram"), work.unit, "dram")
-    memory, unit = roofline.ceiling("dram"), roofline.ceiling(work.unit)
+    attainable, bound = roofline.attainable(work.intensity("dram"), work.unit, slope)
+    memory, unit = roofline.ceiling(slope), roofline.ceiling(work.unit)
+    mix = "" if slope == "dram" else " (two reads for each write)"
     begin = (
         f"Adding two vectors (vecadd) does 1 FLOP for every {work.moved('dram'):.0f} bytes. Memory moves "
-        f"{si(memory.rate, memory.unit)} and the FP32 units do {si(unit.rate, unit.unit)}, so "
+        f"{si(memory.rate, memory.unit)}{mix} and the FP32 units do {si(unit.rate, unit.unit)}, so "
     )
-    if bound != "dram":
+    if bound != slope:
         return f"{begin}arithmetic ({bound}) binds it: at most {si(attainable.value, unit.unit)}."
     return (
         f"{begin}memory binds it: at most {si(attainable.value, unit.unit)}, {percent(attainable.value / unit.rate)} "

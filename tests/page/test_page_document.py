@@ -119,7 +119,8 @@ def test_a_page_of_three_cards_with_twenty_lines_each_stays_below_five_megabytes
 def test_what_binds_vecadd_is_told_without_a_script(h200):
     """X2: at a glance, and with the reason."""
     text = read(page.html([h200])).text
-    assert "so memory binds it: at most 356 GFLOP/s" in text
+    assert "Memory moves 4.38 TB/s (two reads for each write)" in text
+    assert "so memory binds it: at most 365 GFLOP/s" in text  # as much as table/vecadd may reach on this card
 
 
 @pytest.mark.parametrize("lacking", ["fp32", "dram"])
@@ -178,7 +179,7 @@ def test_a_kernel_below_its_roof_stands_with_what_to_try_next(h200):
     diagnosis = diagnoses(record.run)[key]
     html = page.html([record])
     assert diagnosis.advice in read(html).text
-    assert data_of(html)["cards"][0]["marks"][0]["diagnosis"] == f"{diagnosis.finding}; {diagnosis.advice}"
+    assert data_of(html)["cards"][0]["marks"][0]["diagnosis"] == f"{diagnosis.finding} {diagnosis.advice}"
 
 
 def test_a_claim_stands_with_what_was_expected_and_measured(h200):

@@ -172,7 +172,7 @@ def test_which_waits_is_shown_as_shares_of_the_longest(shown, h200):
     """X3: vecadd keeps memory busy all the time and the FP32 units hardly ever."""
     tab = shown(h200)
     shares = tab.evaluate("[...document.querySelectorAll('#explorer-waits li')].map(li => li.textContent)")
-    assert shares == ["dram100 % busy", "fp320.541 % busy"]
+    assert shares == ["dram_triad100 % busy", "fp320.556 % busy"]
 
 
 def test_a_measured_kernel_can_be_explored_at_the_level_that_limits_it(shown, h200):
@@ -204,7 +204,7 @@ def test_the_level_switch_moves_the_points(shown, h200):
 def test_samples_that_spread_have_an_error_bar(shown, h200):
     tab = shown(tiled(h200))
     bars = f"{POINTS}.filter(p => p.querySelector('.spread')).map(p => p.dataset.key)"
-    assert "A/matmul-tile-32/16777216" in tab.evaluate(bars)
+    assert "A/matmul/matmul-tile-32/16777216" in tab.evaluate(bars)
 
 
 def test_a_point_above_its_roof_is_ringed_and_says_so(shown, h200):
@@ -244,6 +244,27 @@ def test_the_keyboard_zooms_and_shows_all_again(shown, h200):
     assert tab.evaluate(ticks) != whole
     tab.press("0", 48)
     assert tab.evaluate(ticks) == whole
+
+
+def test_zooming_at_a_point_leaves_the_keyboard_there(shown, h200):
+    """Points are drawn anew at each step; whoever was at one is not sent back to the top of the page."""
+    tab = shown(h200)
+    tab.evaluate(f"{POINTS}[2].focus()")
+    focused = "document.activeElement.getAttribute('data-key')"
+    key = tab.evaluate(focused)
+    for name, code in (("+", 187), ("+", 187), ("-", 189), ("0", 48)):
+        tab.press(name, code)
+        assert tab.evaluate(focused) == key
+    assert tab.evaluate("document.querySelector('.tip').hidden") is False
+
+
+def test_figures_beyond_every_prefix_fit_the_window(shown, h200):
+    """C47: a rate of 300 digits is absurd, and the page stands all the same."""
+    run = h200.run
+    absurd = {name: replace(c, rate=c.rate * 1e280, high=c.high * 1e280) for name, c in run.ceilings.items()}
+    tab = shown(replace(h200, run=replace(run, ceilings=absurd)), width=400)
+    assert tab.console == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_the_legend_takes_lines_and_points_away(shown, h200):

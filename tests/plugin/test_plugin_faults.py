@@ -113,15 +113,22 @@ def test_a_kernel_that_contradicts_itself_costs_its_own_row_only(pytester, guest
     assert [row["extra_info"]["kernel"] for row in record["benchmarks"]] == ["copy-nt"]
 
 
-def test_source_that_does_not_build_is_named(guest):
-    body = """
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("define rubbish", "*dram/copy-nt: LLVM cannot build its IR*"),
+        ("define void @k() {ret void}", "*dram/copy-nt: LLVM cannot build its IR: it defines no function 'k__rest'"),
+    ],
+)
+def test_source_that_does_not_build_is_named(guest, text, said):
+    body = f"""
     from roofline.kernel import Source
-    BROKEN = dataclasses.replace(COPY, sources={"cpu": lambda target, variant: Source("define rubbish", "k")})
+    BROKEN = dataclasses.replace(COPY, sources={{"cpu": lambda target, variant: Source({text!r}, "k")}})
 
     def test_broken(measure): measure(BROKEN)
     """
     result = guest(body, "--roofline-budget=0.01", device="cpu")
-    result.stdout.fnmatch_lines(["*dram/copy-nt: LLVM cannot build its IR*"])
+    result.stdout.fnmatch_lines([said])
     assert "cpu/backend.py" not in result.stdout.str()
 
 

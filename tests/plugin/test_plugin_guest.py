@@ -82,7 +82,7 @@ def test_every_level_that_a_kernel_of_theirs_counts_is_judged(pytester):
         """
     )
     result = pytester.runpytest_inprocess("--device=fake", "-p", "no:cacheprovider")
-    result.stdout.fnmatch_lines(["*quick probe*l2*", "*mine is not judged by l9*", "KERNELS *", "* l2 *memory"])
+    result.stdout.fnmatch_lines(["*quick probe*l2*", "*mine is not judged by l9*", "HIERARCHY *", "* l2 * limits"])
 
 
 def test_our_rows_and_theirs_are_stored_apart(pytester):

@@ -108,7 +108,10 @@ class CpuBackend:
             self._compile([source for source in sources if source.text not in self._codes])
         except (RuntimeError, KeyError) as refusal:  # llvmlite's own errors are RuntimeErrors; an entry not in the text
             name = f"{kernel.experiment}/{kernel.name}"
-            raise BuildFailed(f"{name}: LLVM cannot build its IR: {' '.join(str(refusal).split())}") from refusal
+            said = (
+                f"it defines no function {refusal}" if isinstance(refusal, KeyError) else " ".join(str(refusal).split())
+            )
+            raise BuildFailed(f"{name}: LLVM cannot build its IR: {said}") from refusal
         each = (time.perf_counter() - began) / len(sources)
         pairs = list(zip(variants, sources, strict=True))
         for variant, source in pairs:

@@ -73,11 +73,13 @@ def count(device: str, launches: Sequence[Mapping[str, Any]]) -> list[Answer]:
 def _run(line: Sequence[str]) -> str:
     """Run the tool to its end; what it and the program under it said."""
     try:
-        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
         raise CountersUnavailable(
             f"no hardware counters: {TOOL} did not end within {LIMIT_S} s; select fewer rows with -k"
         ) from None
+    except OSError as fault:
+        raise CountersUnavailable(f"no hardware counters: {TOOL} cannot be run: {fault}") from None
     return done.stdout + done.stderr
 
 

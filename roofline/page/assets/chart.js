@@ -165,7 +165,17 @@ const Chart = (() => {
   // -- drawing ----------------------------------------------------------------------------------------------------
 
   function draw() {
+    keepingFocus(drawAll);
+  }
+
+  // Points are drawn anew; who is at one by the keyboard stays there, or at the chart where it is gone.
+  function keepingFocus(redo) {
     const focused = document.activeElement?.closest?.("#chart-plot [data-key]")?.getAttribute("data-key");
+    redo();
+    if (focused) (host.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? frame.svg.node()).focus({ preventScroll: true });
+  }
+
+  function drawAll() {
     const wide = Frame.widthFor(host) >= WIDE;
     const room = domain();
     frame = Frame.axes(host, {
@@ -180,7 +190,6 @@ const Chart = (() => {
     frame.svg.node().setAttribute("tabindex", "0");
     zoomable(base);
     redraw(base, wide);
-    if (focused) host.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
 
   function zoomable(base) {
@@ -192,7 +201,7 @@ const Chart = (() => {
       .filter((event) => (event.type === "wheel" ? event.ctrlKey : event.touches ? event.touches.length > 1 : !event.button))
       .on("zoom", ({ transform }) => {
         state.transform = transform;
-        redraw(base, Frame.widthFor(host) >= WIDE);
+        keepingFocus(() => redraw(base, Frame.widthFor(host) >= WIDE));
       });
     svg.call(zoom).on("dblclick.zoom", null);
     svg.node().__zoomer = zoom;
@@ -410,7 +419,7 @@ const Chart = (() => {
       const [cx, cy] = pixel(point);
       const number = order.get(mark.group);
       const group = inside.append("g").attr("class", `point ${colour(several() ? point.number : number + FIRST_OF_POINTS)}`)
-        .attr("role", "img").attr("data-key", `${card.letter}/${mark.name}/${mark.size}`)
+        .attr("role", "img").attr("data-key", `${card.letter}/${mark.group}/${mark.name}/${mark.size}`)
         .attr("aria-label", `${mark.name}: ${pointTip(point).join("; ")}`);
       if (state.level === JUDGED) drawElsewhere(group, mark, cy, number);
       const { low, high } = mark.rate;
