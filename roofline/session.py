@@ -289,7 +289,7 @@ class Session:
             return None, None
         ceilings = self.ceilings()
         slope, roof = ceilings.get(work.slope()), ceilings.get(work.unit)
-        if slope is None:
+        if slope is None or not work.moved("dram"):
             return None, None
         past = work.intensity() * slope.rate / roof.rate if roof else 0.0
         fed = busy = None
