@@ -206,10 +206,8 @@ def page_of(name: str) -> Page | None:
     spec = find_spec("roofline.bench")
     assert spec is not None
     assert spec.origin is not None
-    docs = Path(spec.origin).resolve().parents[1] / "docs"
-    file = f"{name.replace('_', '-')}.md"
-    found = [path for path in (docs / "experiments" / file, docs / file) if path.is_file()]
-    return Page(found[0], list(paragraphs(found[0].read_text(encoding="utf-8")))) if found else None
+    path = Path(spec.origin).resolve().parents[1] / "docs/experiments" / f"{name.replace('_', '-')}.md"
+    return Page(path, list(paragraphs(path.read_text(encoding="utf-8")))) if path.is_file() else None
 
 
 def paragraphs(markdown: str) -> Iterator[tuple[str, str]]:
