@@ -6,7 +6,7 @@ The order of the advice is that of the routine: bytes first, then how they are a
 from itertools import islice
 
 from roofline import symptoms
-from roofline.model import Case, Estimate
+from roofline.model import BYTES_PER_SECOND, Case, Estimate
 from roofline.sighting import Sight
 from roofline.units import percent, percent_number, scaled, si
 
@@ -94,8 +94,14 @@ def is_the_ceiling(sight: Sight) -> bool:
 
 
 def _roof(sight: Sight) -> str:
-    """The ceiling that binds with its rate: "dram (4.27 TB/s)"."""
-    return f"{sight.point.bound_by} ({si(sight.ceiling.rate, sight.ceiling.unit)})"
+    """The ceiling that binds with its rate: "dram (4.27 TB/s)", or what it was while the kernel took turns with it."""
+    then, measurement, level = sight.ceiling.rate, sight.measurement, sight.point.level
+    in_turns, own = measurement.beside_roof, measurement.flop_per_s
+    if sight.ceiling.unit == BYTES_PER_SECOND:
+        in_turns, own = measurement.beside if level == "dram" else None, measurement.bytes_per_s(level)
+    if in_turns:
+        then = own.value / in_turns.value
+    return f"{sight.point.bound_by} ({si(then, sight.ceiling.unit)}{' at that moment' if in_turns else ''})"
 
 
 def _share(sight: Sight) -> str:

@@ -206,6 +206,13 @@ CASES = [
     Constructed("limited by shared memory", at(0.92, tiled(32)), "extra-bytes", "cross shared", "registers"),
     Constructed("limited by L2", at(0.92, tiled(2, at_shared=1.0)), "extra-bytes", "cross l2", "larger tiles"),
     Constructed("naive, and nothing is cached", at(0.95, NAIVE), "extra-bytes", "683 × the 12.6 MB", "fuse passes"),
+    Constructed("ordinary stores that gather better than a copy's", at(1.15, ORDINARY, CORES), "extra-bytes",
+                "(ordinary stores read each line first)", "non-temporal", roofline=CORES, device=CPU),
+    Constructed("more than ordinary stores ever gained", at(1.5, ORDINARY, CORES), "impossible", "cannot be",
+                "trust no rate", roofline=CORES, device=CPU),
+    Constructed("judged in turns with a roof that was slower then",
+                at(0.7, moving(50), beside_roof=Estimate(0.95, 0.94, 0.96)),
+                "at-roof", "fp32 (48.4 TFLOP/s at that moment)", "Stop here"),
     Constructed("ordinary stores", at(0.98, ORDINARY, CORES), "extra-bytes", "(ordinary stores read each line first)",
                 "non-temporal", roofline=CORES, device=CPU),
     # overhead

@@ -38,7 +38,7 @@ from roofline.plugin.selection import (
 from roofline.plugin.storage import RecordStorage, is_row
 from roofline.report import chart, progress, terminal
 from roofline.report.text import one_line
-from roofline.session import Session
+from roofline.session import Session, runs_on
 from roofline.timing import Budget, DeviceClock, TimerFault
 from roofline.watchdog import Watchdog
 
@@ -339,7 +339,9 @@ class Run:
         os._exit(pytest.ExitCode.TESTS_FAILED)
 
     def ensure_roofs_of(self, kernel: Kernel) -> None:
-        """Probe the roofs above a kernel that no test of this run is going to measure."""
+        """Probe the roofs above a kernel that no test of this run is going to measure; none where it cannot run."""
+        if not runs_on(kernel, self.session.device.kind):
+            return
         coming = {resource for k in map(kernel_of, self.items) if k for resource in k.measures}
         work = self.session.fitted(kernel).work(1)
         own = ["dram"] if kernel.level == "dram" else []
