@@ -168,6 +168,8 @@ def _why_not(measurement: Measurement, point: Point | None) -> tuple[str, str]:
         return "they measure ceilings, which are lines", "ceilings"
     if not measurement.work.flops:
         return "0 FLOP are done (intensity 0)", "0 FLOP"
+    if not point and measurement.key.fill == "zeros":
+        return "on zeros a device clocks higher than the roof of random data", "zeros"
     if not point:
         return "no ceiling above is known", "no ceiling above"
     if measurement.key.experiment in OWN_TABLES and measurement.key.experiment != "dial":

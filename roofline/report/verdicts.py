@@ -195,5 +195,11 @@ def flagged(measurements: Sequence[Measurement]) -> Iterator[tuple[str, str]]:
     """Each flag that a series of samples was given, with the kernels that have it."""
     flags = sorted({flag for measurement in measurements for flag in measurement.samples.flags})
     for flag in flags:
-        names = [shortened(m.key.kernel, 40) for m in measurements if flag in m.samples.flags]
+        names = [_with_fill(m) for m in measurements if flag in m.samples.flags]
         yield flag, f"{len(names)} of {len(measurements)} rows: {listed(names)}"
+
+
+def _with_fill(measurement: Measurement) -> str:
+    """A kernel by name, and by what its arrays hold where that is not the rule."""
+    name, fill = shortened(measurement.key.kernel, 40), measurement.key.fill
+    return name if fill in ("random", "none") else f"{name} ({shortened(fill, 12)})"
