@@ -131,7 +131,8 @@ def test_the_names_of_the_reference_exist_and_say_what_they_are():
         module, _, attribute = name.rpartition(".")
         value = getattr(__import__(module, fromlist=[attribute]), attribute)
         assert value.__doc__, name
-        assert Path(inspect.getsourcefile(value)) == ROOT / file, f"{name} stands elsewhere"
+        assert (ROOT / file).is_file()
+        assert Path(inspect.getsourcefile(value)).as_posix().endswith(f"/{file}"), f"{name} stands elsewhere"
 
 
 def test_the_example_in_the_page_is_the_example_that_runs():
