@@ -269,8 +269,8 @@ def take_steps(operation: Operation, block: Block) -> None:
         return stepped
 
     kind = operation.kind(block.vectors.lanes)
-    states = block.function.loop(Span(0, STEPS, STEPS_IN_LOOP), kind, states, some)
-    block.store("y", [operation.leave(block, state) for state in states])
+    ended = block.function.loop(Span(0, STEPS, STEPS_IN_LOOP), kind, states, some)
+    block.store("y", [operation.leave(block, state) for state in ended])
 
 
 def halves(elements: Array, steps: int) -> Array:

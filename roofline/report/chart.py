@@ -31,6 +31,7 @@ METADATA: Mapping[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": None},
 }
 STYLE = {"text.parse_math": False, "svg.hashsalt": "roofline", "font.family": FONT, "savefig.dpi": "figure"}
+# Pixels an inch of the layout and of a PNG; `Canvas.pixels` carries the layout over to the other kinds.
 DPI = 150
 
 # The picture in inches, from top to bottom: head, legend, axes, axis, remarks.

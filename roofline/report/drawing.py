@@ -53,9 +53,20 @@ class Canvas:
     numbered: frozenset[str] = frozenset()
 
     def pixel(self, intensity: float, flop_per_s: float) -> Pixel:
-        """Where a point of the roofline lies, in pixels."""
+        """Where a point of the roofline lies, in pixels of the layout."""
         x, y = self.axes.transData.transform((intensity, flop_per_s))
         return float(x), float(y)
+
+    @property
+    def pixels(self) -> Any:
+        """The transform for what is placed in pixels of the layout: by way of inches, which all kinds of file share.
+
+        An SVG and a PDF are drawn at 72 pixels an inch whatever the figure was laid out at.
+        """
+        from matplotlib.transforms import Affine2D
+
+        picture = self.axes.figure
+        return Affine2D().scale(1 / picture.dpi) + picture.dpi_scale_trans
 
     @property
     def pixels_a_point(self) -> float:
@@ -64,7 +75,7 @@ class Canvas:
 
     @property
     def area(self) -> Box:
-        """The inside of the axes, in pixels."""
+        """The inside of the axes, in pixels of the layout."""
         box = self.axes.get_window_extent()
         return Box(box.x0 + 2, box.y0 + 2, box.x1 - 2, box.y1 - 2)
 

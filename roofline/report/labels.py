@@ -1,4 +1,4 @@
-"""Where the names on a chart go, in pixels: no name on another, and off points and lines where there is room."""
+"""Where the names on a chart go, in pixels of the layout: apart, and off points and lines where there is room."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ FONT = "DejaVu Sans"
 TITLE, BODY, SMALL, TINY = 13.0, 9.0, 8.0, 7.0
 
 Measure = Callable[[str, float], tuple[float, float]]
-"""Width and height in pixels of a text in a font size in points."""
+"""Width and height in pixels of the layout of a text in a font size in points."""
 
 
 def measured_by(renderer: object) -> Measure:

@@ -85,7 +85,7 @@ def _write(canvas: Canvas, text: str, place: Place, colour: str, on_paper: bool 
     canvas.axes.text(
         *place.center,
         text,
-        transform=None,
+        transform=canvas.pixels,
         rotation=math.degrees(place.angle),
         rotation_mode="anchor",
         ha="center",
@@ -135,7 +135,13 @@ def _name_roofs(canvas: Canvas) -> None:
         colour = INK if line.primary else GREY
         name = line_name(line)
         canvas.axes.plot(
-            [edge, edge + 14, edge + 24], [start, end, end], transform=None, clip_on=False, color=FAINT, linewidth=0.8
+            [edge, edge + 14, edge + 24],
+            [start, end, end],
+            transform=canvas.pixels,
+            clip_on=False,
+            color=FAINT,
+            linewidth=0.8,
+            gid="leader",
         )
         width = canvas.measure(name, SMALL)[0]
         _write(canvas, name, Place((edge + 29 + width / 2, end), width, height), colour)

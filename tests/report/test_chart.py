@@ -4,10 +4,12 @@ import math
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -129,6 +131,123 @@ def test_every_text_lies_inside_the_picture(name):
     picture = Box(0, 0, *figure.bbox.size)
     boxes = {text.get_text(): text.get_window_extent() for text in texts(figure)}
     assert [name for name, b in boxes.items() if not Box(b.x0, b.y0, b.x1, b.y1).inside(picture)] == []
+
+
+POINTS_AN_INCH = 72  # what an SVG and a PDF are drawn at
+NUMBER = r"(-?[\d.]+)"
+SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+
+
+def svg_of(report: Report, folder: Path) -> ElementTree.Element:
+    path = folder / "chart.svg"
+    chart.draw(report, path)
+    with_comments = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    return ElementTree.parse(path, with_comments).getroot()
+
+
+def viewed(svg: ElementTree.Element) -> tuple[float, float]:
+    """Width and height of the picture, in points."""
+    left, top, width, height = map(float, svg.attrib["viewBox"].split())
+    assert (left, top) == (0, 0)
+    assert (svg.attrib["width"], svg.attrib["height"]) == (f"{width:g}pt", f"{height:g}pt")
+    return width, height
+
+
+def svg_transform(element: ElementTree.Element) -> Affine2D:
+    """The transform of an element without that of its parents."""
+    transform = Affine2D()
+    for name, first, second in re.findall(rf"(\w+)\({NUMBER}(?: {NUMBER})?\)", element.get("transform", "")):
+        one, other = float(first), float(second or first)
+        step = {
+            "translate": Affine2D().translate(one, other),
+            "scale": Affine2D().scale(one, other),
+            "rotate": Affine2D().rotate_deg(one),
+        }[name]
+        transform = step + transform
+    return transform
+
+
+def svg_texts(svg: ElementTree.Element) -> list[tuple[str, Box]]:
+    """Every text and the box around its ink as a browser draws it, in points from the lower left of the picture."""
+    height = viewed(svg)[1]
+    shapes = {path.attrib["id"]: path for path in svg.iter(f"{SVG}path") if "id" in path.attrib}
+    found = []
+    for group in svg.iter(f"{SVG}g"):
+        if not group.get("id", "").startswith("text_"):
+            continue
+        comment = next(child for child in group if child.tag is ElementTree.Comment)
+        lettering = group[-1]  # after the ground that some have
+        ink = []
+        for glyph in lettering.iter(f"{SVG}use"):
+            shape = shapes[glyph.attrib[f"{XLINK}href"].removeprefix("#")]
+            numbers = list(map(float, re.findall(NUMBER, shape.get("d", ""))))
+            within = svg_transform(shape) + svg_transform(glyph) + svg_transform(lettering)
+            ink += within.transform(list(zip(numbers[::2], numbers[1::2], strict=True))).tolist() if numbers else []
+        across, down = zip(*ink, strict=True)
+        found.append((comment.text.strip(), Box(min(across), height - max(down), max(across), height - min(down))))
+    return found
+
+
+def boxes_in_points(figure) -> list[tuple[str, Box]]:
+    """The box of every text, in points from the lower left of the picture, as the figure is laid out now."""
+    scale = POINTS_AN_INCH / figure.dpi
+    extents = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
+    return [(name, Box(*(scale * side for side in extent.extents))) for name, extent in extents]
+
+
+def in_inches(figure) -> list[tuple[str, list[float]]]:
+    """Where the anchor of every name and the ends of every line are in the picture, as it is laid out now."""
+    (axes,) = figure.axes
+    places = [(each.get_text(), [each.get_position()], each) for each in (*axes.texts, *figure.texts)]
+    places += [(str(line.get_gid()), line.get_xydata(), line) for line in axes.lines]
+    return [(what, list((each.get_transform().transform(xy) / figure.dpi).flat)) for what, xy, each in places]
+
+
+def plain(name: str) -> str:
+    """A text without its spaces, and dashes as a comment of an SVG has them."""
+    return re.sub("-+", "-", "".join(name.split()))
+
+
+def grown(box: Box, by: float) -> Box:
+    return Box(box.left - by, box.bottom - by, box.right + by, box.top + by)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_text_of_an_svg_lies_inside_it_where_the_png_has_it(name, tmp_path):
+    """A text off the canvas is lost; elsewhere than laid out it names another line. Ink is within the text's box."""
+    svg, (figure, _) = svg_of(REPORTS[name], tmp_path), standard(name)
+    found = [(plain(text), box) for text, box in svg_texts(svg)]
+    size = viewed(svg)
+    assert size == pytest.approx(POINTS_AN_INCH * figure.get_size_inches())
+    assert [text for text, box in found if not box.inside(Box(0, 0, *size))] == []
+    laid_out = [(plain(text), box) for text, box in boxes_in_points(figure)]
+    assert Counter(text for text, _ in found) == Counter(text for text, _ in laid_out)
+    elsewhere = [
+        text
+        for text, box in found
+        if not any(text == other and box.inside(grown(place, 1.0)) for other, place in laid_out)
+    ]
+    assert elsewhere == []
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_texts_and_lines_lie_the_same_at_every_resolution(name):
+    """What holds for a PNG holds for an SVG and a PDF: nothing is placed in pixels of one of them."""
+    figure, axes = drawn(REPORTS[name])
+    assert artists(axes, "leader")
+    laid_out = in_inches(figure)
+    figure.dpi = POINTS_AN_INCH
+    with chart.settings():
+        figure.canvas.draw()
+    for (what, before), (_, after) in zip(laid_out, in_inches(figure), strict=True):
+        assert after == pytest.approx(before, abs=1e-6), what
+
+
+def test_a_pdf_is_as_large_as_an_svg(tmp_path):
+    chart.draw(REPORTS["card"], tmp_path / "chart.pdf")
+    page = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", (tmp_path / "chart.pdf").read_bytes())
+    assert page
+    assert tuple(map(float, page.groups())) == pytest.approx(viewed(svg_of(REPORTS["card"], tmp_path)), abs=0.01)
 
 
 @pytest.mark.parametrize("name", REPORTS)
