@@ -154,3 +154,26 @@ def test_a_claim_passes_fails_or_skips_as_it_is_judged(pytester, value, spread, 
     )
     result = pytester.runpytest_inprocess("--device=fake", "-p", "no:cacheprovider", "-rs")
     result.assert_outcomes(**{outcome: 1})
+
+
+@pytest.mark.parametrize(
+    ("virtualised", "apart", "outcome"), [(True, True, "skipped"), (True, False, "failed"), (False, True, "failed")]
+)
+def test_rows_measured_apart_refute_nothing_on_a_guest(pytester, virtualised, apart, outcome):
+    """Unseen neighbours may have come between the rows; on a machine of its own nobody did."""
+    truth = pytester.path / "truth.json"
+    truth.write_text(json.dumps({"state": {"virtualised": virtualised}}))
+    pytester.makepyfile(
+        f"""
+        import pytest
+        from roofline.claims import Prediction, within
+
+        @pytest.mark.predicts(Prediction("Z1", "about a half", formula=within(0.4, 0.6, "a half")))
+        def test_half(claim):
+            claim(0.25, apart={apart})
+        """
+    )
+    result = pytester.runpytest_inprocess("--device=fake", f"--roofline-fake={truth}", "-p", "no:cacheprovider", "-rs")
+    result.assert_outcomes(**{outcome: 1})
+    if outcome == "skipped":
+        result.stdout.fnmatch_lines(["*Z1 inconclusive*a guest cannot see its neighbours*"])
