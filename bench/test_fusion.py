@@ -94,7 +94,7 @@ def test_fused_is_as_much_faster_as_its_bytes_are_fewer(claim, kind, rows):
     steps, fused = [measured(rows, step, kind) for step in STEPS], measured(rows, fusion.FUSED, kind)
     seconds = [row.seconds for row in steps]
     six = Estimate(*(sum(getattr(each, side) for each in seconds) for side in ("value", "low", "high")))
-    claim(six.over(fused.seconds), [*steps, fused], apart=True)
+    claim(six.over(fused.seconds), [*steps, fused])
 
 
 def slack(device: Device) -> Expectation:

@@ -50,7 +50,7 @@ def test_more_independent_work_is_never_slower(claim, rows):
     steps = [more.measurement.flop_per_s.over(fewer.measurement.flop_per_s) for fewer, more in neighbours(found)]
     if not steps:
         claim(None, note="no two cells beside each other were measured")
-    claim(min(steps, key=lambda step: step.value), [cell.measurement for cell in found], apart=True)
+    claim(min(steps, key=lambda step: step.value), [cell.measurement for cell in found])
 
 
 def neighbours(found):
@@ -83,7 +83,7 @@ def test_enough_of_both_reaches_the_roof(claim, rows, roofline):
     """R4: what the sweep climbs to is the roof itself."""
     found = rows("independence")
     best = max(found, key=lambda row: row.flop_per_s.value)
-    claim(best.flop_per_s.over(roofline.ceiling("fp32").estimate), found, note=best.key.kernel, apart=True)
+    claim(best.flop_per_s.over(roofline.ceiling("fp32").estimate), found, note=best.key.kernel)
 
 
 def enough_by_littles_law(device: Device):

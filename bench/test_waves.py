@@ -48,7 +48,7 @@ def in_waves(low: float, high: float, formula: str):
 def test_one_block_more_than_a_wave_doubles_the_time(claim, rows):
     """W1: the last block finds no place, and everything waits for it."""
     one, more = row_of(rows, Grid(1)), row_of(rows, Grid(1, +1))
-    claim(more.seconds.over(one.seconds), [one, more], apart=True)
+    claim(more.seconds.over(one.seconds), [one, more])
 
 
 @pytest.mark.predicts(
@@ -59,7 +59,7 @@ def test_half_a_wave_takes_as_long_as_a_whole_one(claim, rows, device):
     if places(device.device) < 2:
         claim(None, note="one place: there is no half of a wave")
     half, one = row_of(rows, Grid(0.5)), row_of(rows, Grid(1))
-    claim(half.seconds.over(one.seconds), [half, one], apart=True)
+    claim(half.seconds.over(one.seconds), [half, one])
 
 
 def swept(rows, device):

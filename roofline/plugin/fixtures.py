@@ -137,23 +137,22 @@ def counters(request: pytest.FixtureRequest, roofline_session: Session) -> None:
 def claim(request: pytest.FixtureRequest, roofline_session: Session) -> Callable[..., None]:
     """`claim(measured, rows=…)`: judge what was measured against this test's prediction, stated before the run.
 
-    `apart` says that the rows were measured one after the other, so that on a guest unseen neighbours may have come or
-    gone between them: what would be refuted is then inconclusive.
+    On a guest no sample says what unseen neighbours did, and they were seen to halve a rate for minutes: what would be
+    refuted there is inconclusive, but for figures without noise, which are counts.
     """
     run = _run_of(request.config)
     prediction = prediction_of(request.node)
     if prediction is None:
         pytest.fail("the claim fixture needs @pytest.mark.predicts(Prediction(…)) on the test", pytrace=False)
 
-    def judge(
-        measured: Estimate | float | None, rows: Sequence[Measurement] = (), note: str = "", apart: bool = False
-    ) -> None:
+    def judge(measured: Estimate | float | None, rows: Sequence[Measurement] = (), note: str = "") -> None:
         if request.node.nodeid in run.unstated:
             pytest.fail(run.unstated[request.node.nodeid], pytrace=False)
         expected = run.expected[request.node.nodeid]
         if isinstance(measured, (int, float)):
             measured = Estimate(measured, measured, measured)
-        unseen = NEIGHBOURS if apart and roofline_session.environment.state.get("virtualised") else ""
+        noisy = measured is not None and measured.low < measured.high
+        unseen = NEIGHBOURS if noisy and roofline_session.environment.state.get("virtualised") else ""
         settled = settle(prediction, expected, measured, disturbance(rows) or unseen, note)
         roofline_session.claims.append(settled)
         line = progress.claim_line(settled)
