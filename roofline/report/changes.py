@@ -1,6 +1,7 @@
 """What changed between two runs of one model, as a table: for a terminal, or as Markdown for a pull request."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from roofline.changes import Change, Comparison, Verdict
 from roofline.differences import Difference, Value
@@ -23,11 +24,15 @@ VERDICTS: tuple[Verdict, ...] = ("slower", "gone", "incomparable", "inconclusive
 LARGE = 2.0
 # A verdict that names more rows of one kind than this is about the whole run, and the rest are counted.
 MOST_ROWS = 40
+# More new rows than this are a wider run: they are counted by experiment, and hide no change.
+MOST_NEW = 8
 
 
 def changes_table(comparison: Comparison) -> Table:
     """Every row that is not the same, the largest change first, and what a reader should know below."""
-    shown = [change for change in comparison.by_size if change.verdict != "same"]
+    new = comparison.of("new")
+    apart = ("same", "new") if len(new) > MOST_NEW else ("same",)
+    shown = [change for change in comparison.by_size if change.verdict not in apart]
     return Table(
         title=f"CHANGES   against {comparison.before.name}: {counted(comparison)}",
         columns=[
@@ -38,7 +43,7 @@ def changes_table(comparison: Comparison) -> Table:
             Column("because", 30),
         ],
         rows=[_row(change) for change in shown[:MOST_ROWS]],
-        notes=[*_left_out(shown), *_remarks(comparison)],
+        notes=[*_left_out(shown), *(_by_experiment(new) if "new" in apart else ()), *_remarks(comparison)],
         styles=STYLES,
     )
 
@@ -91,6 +96,12 @@ def _row(change: Change) -> tuple[str, ...]:
 def _left_out(shown: list[Change]) -> Iterator[str]:
     if len(shown) > MOST_ROWS:
         yield f"and {len(shown) - MOST_ROWS} more, none larger than these"
+
+
+def _by_experiment(new: Sequence[Change]) -> Iterator[str]:
+    """New rows that are too many to list."""
+    counts = Counter(change.key.experiment for change in new)
+    yield "new: " + ", ".join(f"{shortened(one_line(name), 40)} ({count})" for name, count in sorted(counts.items()))
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
