@@ -6,7 +6,7 @@ import pytest
 
 from roofline.claims import NotApplicable, Prediction, within
 from roofline.kernels import kernels_of
-from roofline.model import Device, Estimate, Expectation
+from roofline.model import Device, Expectation
 
 pytestmark = pytest.mark.bench
 
@@ -56,11 +56,7 @@ def all_banks(device: Device):
 def test_shared_memory_is_as_fast_as_its_banks(claim, roofline, rows, device):
     """H1: 32 banks of 4 bytes an SM and a clock, and nothing lost on conflicts."""
     measured = rows("levels")
-    nominal = device.device.nominal.get("shared")
-    if nominal is None:
+    if "shared" not in device.device.nominal:
         claim(None, measured)
-    ceiling = roofline.ceiling("shared")
-    if ceiling.at_rated_clock is None:
-        claim(None, measured, note="no clock was read during the reads")
-    scale = ceiling.at_rated_clock / ceiling.rate / nominal.rate
-    claim(Estimate(*(scale * side for side in (ceiling.rate, ceiling.low, ceiling.high))), measured)
+    share = roofline.ceiling("shared").of_nominal
+    claim(share, measured, note="" if share else "no clock was read during the reads")

@@ -4,7 +4,7 @@ import pytest
 
 from roofline.claims import NotApplicable, Prediction
 from roofline.kernels import kernels_of
-from roofline.model import Device, Estimate, Expectation
+from roofline.model import Device, Expectation
 
 pytestmark = pytest.mark.bench
 
@@ -52,17 +52,14 @@ def at_its_clock(function):
         for function in FUNCTIONS
     ],
 )
-def test_special_units_do_what_their_lanes_promise(claim, function, roofline, rows, device):
+def test_special_units_do_what_their_lanes_promise(claim, function, roofline, rows):
     """R5, M9: nothing else in the loop takes longer than the special units do."""
     resource = f"sfu_{function}"
     measured = [row for row in rows("special") if resource in row.measures]
     if not measured:
         claim(None, note=f"{function} was not measured in this run")
-    ceiling, nominal = roofline.ceiling(resource), device.device.nominal.get(resource)
-    if nominal is None or ceiling.at_rated_clock is None:
-        claim(None, measured, note="no clock was read meanwhile")
-    scale = ceiling.at_rated_clock / ceiling.rate / nominal.rate
-    claim(Estimate(*(scale * side for side in (ceiling.rate, ceiling.low, ceiling.high))), measured)
+    share = roofline.ceiling(resource).of_nominal
+    claim(share, measured, note="" if share else "no clock was read meanwhile")
 
 
 def lanes(device: Device):

@@ -312,6 +312,14 @@ class Ceiling:
         """The rate with its interval."""
         return Estimate(self.rate, self.low, self.high)
 
+    @property
+    def of_nominal(self) -> Estimate | None:
+        """The rate over the nominal one at the clock that was measured; None where either is unknown."""
+        if self.nominal is None or self.at_rated_clock is None:
+            return None
+        scale = self.at_rated_clock / self.rate / self.nominal.rate
+        return Estimate(*(scale * side for side in (self.rate, self.low, self.high)))
+
 
 Regime = Literal["memory", "compute", "overhead", "above-roof"]
 

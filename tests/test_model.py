@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline import counting
-from roofline.model import Ceiling, Device, Estimate, Measurement, RowKey, Samples, Timer, Traffic, Work
+from roofline.model import Ceiling, Device, Estimate, Measurement, Nominal, RowKey, Samples, Timer, Traffic, Work
 from roofline.rooflines import MissingCeiling, Roofline, ceilings_of, unit_of
 from roofline.specsheets import RTX_5070
 
@@ -275,3 +275,13 @@ def test_attainable_never_passes_either_ceiling(intensity, unit):
 )
 def test_resources_have_the_unit_their_name_says(resource, unit):
     assert unit_of(resource) == unit
+
+
+def test_a_rate_is_held_against_the_nominal_one_at_the_clock_it_had():
+    """B1, R8: half the clock halves what is promised; without a clock or a promise there is no share."""
+    nominal = Nominal(200.0, "FLOP/s", "", "")
+    measured = Ceiling("fp32", 90.0, 80.0, 95.0, "FLOP/s", "k", "v", 1e9, nominal, at_rated_clock=180.0)
+    share = measured.of_nominal
+    assert (share.value, share.low, share.high) == pytest.approx((0.9, 0.8, 0.95))
+    assert replace(measured, nominal=None).of_nominal is None
+    assert replace(measured, at_rated_clock=None).of_nominal is None

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from roofline import page, record, report
+from roofline import page, record
 from roofline._version import VERSION
 from roofline.baseline import Store, StoreError, folder_of, user_folder, writable
 from roofline.buffers import TooLittleMemory
@@ -36,7 +36,8 @@ from roofline.plugin.selection import (
     times,
 )
 from roofline.plugin.storage import RecordStorage, is_row
-from roofline.report import chart, progress, terminal
+from roofline.report import Report, chart, progress, terminal
+from roofline.report.stored import report_on
 from roofline.report.text import one_line
 from roofline.session import Session, runs_on
 from roofline.timing import Budget, DeviceClock, TimerFault
@@ -478,7 +479,7 @@ class Run:
         if self.storage and self.storage.saved:
             self.say(f"roofline: saved {self.storage.saved}")
 
-    def _draw(self, shown: report.Report, target: Path) -> None:
+    def _draw(self, shown: Report, target: Path) -> None:
         try:
             remarks = chart.draw(shown, target)
         except (OSError, ValueError, chart.ChartUnavailable) as fault:
@@ -506,22 +507,9 @@ class Run:
         run = self.outcome()
         return record.parse(record.assemble(empty, run), path or Path(run.device.slug, "not stored"))
 
-    def _report(self) -> report.Report:
-        run = self.outcome()
-        return report.Report(
-            device=run.device,
-            environment=run.environment,
-            ceilings=run.ceilings,
-            measurements=run.measurements,
-            points=run.points,
-            ridges=run.ridges,
-            claims=run.claims,
-            absent=run.absent,
-            complete=run.complete,
-            missing=run.missing,
-            notes=self._notes,
-            baseline=self.session.baseline.name if self.session.baseline else None,
-        )
+    def _report(self) -> Report:
+        baseline = self.session.baseline
+        return report_on(self.outcome(), baseline.name if baseline else None, self._notes)
 
     def pytest_unconfigure(self) -> None:
         """Give the device back."""

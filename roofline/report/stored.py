@@ -1,8 +1,8 @@
 """A record as the run that made it printed it, and a spec sheet as what it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from roofline.record import Record
+from roofline.record import Record, Run
 from roofline.report import Report
 from roofline.report.plot_text import BOX, Signs, plot
 from roofline.report.tables import Column, Paint, Table, formatted, unpainted, wrapped
@@ -33,9 +33,13 @@ def record_text(record: Record, paint: Paint = unpainted, signs: Signs = BOX) ->
 
 def report_of(record: Record) -> Report:
     """Everything that a report shows of a run, out of its record."""
-    run = record.run
-    sources = (claim.expected.source for claim in run.claims if claim.expected)
+    sources = (claim.expected.source for claim in record.run.claims if claim.expected)
     baseline = next((source.removeprefix(BASELINE) for source in sources if source.startswith(BASELINE)), None)
+    return report_on(record.run, baseline)
+
+
+def report_on(run: Run, baseline: str | None, notes: Sequence[str] = ()) -> Report:
+    """Everything that a report shows of a run that was judged by `baseline`."""
     return Report(
         device=run.device,
         environment=run.environment,
@@ -47,6 +51,7 @@ def report_of(record: Record) -> Report:
         absent=run.absent,
         complete=run.complete,
         missing=run.missing,
+        notes=notes,
         baseline=baseline,
     )
 
